@@ -70,7 +70,7 @@ func (b *Builder) Build(ctx context.Context, labels []catalog.Label) (*records.B
 		}
 		return b.Dir.WriteJSON(records.BuildFile, out)
 	}
-	err := parallel(ctx, b.Workers, len(labels), func(ctx context.Context, i int) error {
+	err := Parallel(ctx, b.Workers, len(labels), func(ctx context.Context, i int) error {
 		lb, reused, err := b.label(ctx, labels[i], earlier[labels[i].Key()])
 		if err != nil {
 			return err
@@ -80,9 +80,9 @@ func (b *Builder) Build(ctx context.Context, labels []catalog.Label) (*records.B
 	return out, err
 }
 
-// parallel calls work(0) … work(n-1) on at most workers goroutines and returns
+// Parallel calls work(0) … work(n-1) on at most workers goroutines and returns
 // the first error; the others are cancelled then.
-func parallel(ctx context.Context, workers, n int, work func(ctx context.Context, i int) error) error {
+func Parallel(ctx context.Context, workers, n int, work func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	jobs := make(chan int)

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ngcc/bench-action/internal/host"
+	"github.com/ngcc/bench-action/internal/kat"
+	"github.com/ngcc/bench-action/internal/records"
+)
+
+func runCommand() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Build, gate, time, compare and report",
+		Long: `Run builds the cores, checks their known answers, times those that pass at
+eight message sizes, compares the figures with this system's baseline, and
+prints and writes a report. Started again with the same --out after it was
+stopped or killed, it goes on where it was; what changed since is done again.
+
+Exit codes: 0 nothing slower, 1 slower beyond doubt, 2 wrong use, 3 a build or
+a known answer failed, 4 a figure cannot be right or nothing could be measured.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runAll(cmd, o)
+		},
+	}
+	o.selectFlags(cmd)
+	o.sizeFlags(cmd)
+	o.katFlag(cmd)
+	o.measureFlags(cmd)
+	o.resultFlags(cmd)
+	return cmd
+}
+
+func runAll(cmd *cobra.Command, o options) error {
+	ctx := cmd.Context()
+	failOn, err := parseFailOn(o.failOn)
+	if err != nil {
+		return err
+	}
+	s, unlock, err := openSession(cmd, o)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	build, err := s.build(ctx)
+	if err != nil {
+		return err
+	}
+	g, err := s.kat(ctx, build)
+	if err != nil {
+		return err
+	}
+	if _, err := s.measure(ctx, build, g); err != nil {
+		return err
+	}
+	if err := s.finish(); err != nil {
+		return err
+	}
+	d, err := compareRun(s.dir, s.root, s.catalog, o.system)
+	if err != nil {
+		return err
+	}
+	return printResult(cmd, s.dir, d, o.json, failOn)
+}
+
+// begin writes run.json before the first figure is taken.
+func (s *session) begin(fp host.Fingerprint) error {
+	run := s.header()
+	run.Fingerprint = fp
+	var old records.Run
+	if s.dir.ReadJSON(records.RunFile, &old) == nil {
+		run.Started = old.Started
+	}
+	return s.dir.WriteJSON(records.RunFile, run)
+}
+
+// header is run.json as far as it is known before anything is measured.
+func (s *session) header() *records.Run {
+	return &records.Run{
+		Schema:  records.Schema,
+		Tool:    records.Tool{Name: "ngcc-bench", Version: version(), Go: runtime.Version()},
+		Started: time.Now().UTC().Truncate(time.Second),
+		Options: records.Options{
+			Candidates: s.o.candidates, Instances: s.o.instances, Variants: s.o.variants, Sizes: s.sizes, CPU: s.cpu,
+			Counter: s.o.counter, KAT: s.o.kat, Quick: s.o.quick, Trials: s.plan.Trials, MinNs: s.plan.MinNs,
+		},
+		Root: s.root.info, System: s.o.system, Host: s.facts,
+	}
+}
+
+// finish notes in run.json when the last figure was taken.
+func (s *session) finish() error {
+	var run records.Run
+	if err := s.dir.ReadJSON(records.RunFile, &run); err != nil {
+		return err
+	}
+	run.Finished = time.Now().UTC().Truncate(time.Second)
+	return s.dir.WriteJSON(records.RunFile, &run)
+}
+
+func buildCommand() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Compile cores to shared libraries",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return stage(cmd, o, func(ctx context.Context, s *session) error {
+				build, err := s.build(ctx)
+				if err != nil {
+					return err
+				}
+				return s.outcome(build, nil)
+			})
+		},
+	}
+	o.selectFlags(cmd)
+	return cmd
+}
+
+func katCommand() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "kat",
+		Short: "Build cores and check their known answers",
+		Long: `Kat builds the cores and replays the official known-answer schedule (or the
+CAVP vectors) on each. With CC=aarch64-linux-gnu-gcc and qemu-user installed
+the cores are built for and checked on AArch64.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return stage(cmd, o, func(ctx context.Context, s *session) error {
+				build, err := s.build(ctx)
+				if err != nil {
+					return err
+				}
+				g, err := s.kat(ctx, build)
+				if err != nil {
+					return err
+				}
+				return s.outcome(build, g)
+			})
+		},
+	}
+	o.selectFlags(cmd)
+	o.sizeFlags(cmd)
+	o.katFlag(cmd)
+	return cmd
+}
+
+func measureCommand() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "measure",
+		Short: "Build, gate and time cores, without comparing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return stage(cmd, o, func(ctx context.Context, s *session) error {
+				build, err := s.build(ctx)
+				if err != nil {
+					return err
+				}
+				g, err := s.kat(ctx, build)
+				if err != nil {
+					return err
+				}
+				rs, err := s.measure(ctx, build, g)
+				if err != nil {
+					return err
+				}
+				if err := s.finish(); err != nil {
+					return err
+				}
+				for _, r := range rs {
+					if r.Status != records.RecordComplete {
+						return exitError(exitInvalid)
+					}
+				}
+				return s.outcome(build, g)
+			})
+		},
+	}
+	o.selectFlags(cmd)
+	o.sizeFlags(cmd)
+	o.katFlag(cmd)
+	o.measureFlags(cmd)
+	return cmd
+}
+
+// stage runs part of the way in a run directory.
+func stage(cmd *cobra.Command, o options, work func(ctx context.Context, s *session) error) error {
+	if o.kat == "" {
+		o.kat = kat.ModeGate
+	}
+	s, unlock, err := openSession(cmd, o)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := work(cmd.Context(), s); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), s.dir.Path)
+	return nil
+}
+
+// outcome is the exit code of builds and gates: wrong code is 3. A nil g means
+// that the gate was not asked for.
+func (s *session) outcome(build *records.Build, g gates) error {
+	for _, lb := range build.Labels {
+		if lb.Status == records.BuildFailed {
+			return exitError(exitWrongCode)
+		}
+		if r, ok := g[lb.Candidate+"/"+lb.Label]; ok && r.Result != records.GatePass {
+			return exitError(exitWrongCode)
+		}
+	}
+	return nil
+}
