@@ -151,7 +151,7 @@ func (b *Bench) trials(ctx context.Context, c Cell, expected []string, r *record
 			Expected: expected, Timeout: time.Duration(b.Plan.MinNs) + trialTimeout,
 		})
 		var fault *driver.CoreError
-		if errors.As(err, &fault) && fault.Kind != driver.ErrCounter {
+		if errors.As(err, &fault) && fault.Kind != driver.KindCounter {
 			r.Status, r.Error = records.RecordInvalid, fault.Error()
 			return results, nil
 		}
