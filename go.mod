@@ -1,6 +1,6 @@
 module github.com/ngcc/bench-action
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/emmansun/gmsm v0.30.1
@@ -11,9 +11,9 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2
-	golang.org/x/sys v0.49.0
+	golang.org/x/sys v0.46.0
 	golang.org/x/term v0.44.0
-	golang.org/x/tools v0.52.0
+	golang.org/x/tools v0.40.0
 )
 
 require (

@@ -2,13 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ngcc/bench-action/internal/host"
+	"github.com/ngcc/bench-action/internal/compare"
 	"github.com/ngcc/bench-action/internal/kat"
 	"github.com/ngcc/bench-action/internal/records"
 )
@@ -70,15 +72,28 @@ func runAll(cmd *cobra.Command, o options) error {
 	return printResult(cmd, s.dir, d, o.json, failOn)
 }
 
-// begin writes run.json before the first figure is taken.
-func (s *session) begin(fp host.Fingerprint) error {
+// begin writes run.json before anything is made. What an earlier call in the
+// same directory found out stays.
+func (s *session) begin() error {
 	run := s.header()
-	run.Fingerprint = fp
 	var old records.Run
-	if s.dir.ReadJSON(records.RunFile, &old) == nil {
-		run.Started = old.Started
+	switch err := s.dir.ReadJSON(records.RunFile, &old); {
+	case err == nil:
+		run.Started, run.Fingerprint = old.Started, old.Fingerprint
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
 	return s.dir.WriteJSON(records.RunFile, run)
+}
+
+// note changes run.json.
+func (s *session) note(change func(*records.Run)) error {
+	var run records.Run
+	if err := s.dir.ReadJSON(records.RunFile, &run); err != nil {
+		return err
+	}
+	change(&run)
+	return s.dir.WriteJSON(records.RunFile, &run)
 }
 
 // header is run.json as far as it is known before anything is measured.
@@ -97,12 +112,7 @@ func (s *session) header() *records.Run {
 
 // finish notes in run.json when the last figure was taken.
 func (s *session) finish() error {
-	var run records.Run
-	if err := s.dir.ReadJSON(records.RunFile, &run); err != nil {
-		return err
-	}
-	run.Finished = time.Now().UTC().Truncate(time.Second)
-	return s.dir.WriteJSON(records.RunFile, &run)
+	return s.note(func(run *records.Run) { run.Finished = time.Now().UTC().Truncate(time.Second) })
 }
 
 func buildCommand() *cobra.Command {
@@ -179,7 +189,7 @@ func measureCommand() *cobra.Command {
 				}
 				for _, r := range rs {
 					if r.Status != records.RecordComplete {
-						return exitError(exitInvalid)
+						return exitError(compare.ExitInvalid)
 					}
 				}
 				return s.outcome(build, g)
@@ -215,10 +225,10 @@ func stage(cmd *cobra.Command, o options, work func(ctx context.Context, s *sess
 func (s *session) outcome(build *records.Build, g gates) error {
 	for _, lb := range build.Labels {
 		if lb.Status == records.BuildFailed {
-			return exitError(exitWrongCode)
+			return exitError(compare.ExitWrongCode)
 		}
 		if r, ok := g[lb.Candidate+"/"+lb.Label]; ok && r.Result != records.GatePass {
-			return exitError(exitWrongCode)
+			return exitError(compare.ExitWrongCode)
 		}
 	}
 	return nil

@@ -77,6 +77,10 @@ func openSession(cmd *cobra.Command, o options) (s *session, close func(), err e
 		unlock()
 		return nil, nil, err
 	}
+	if err := s.begin(); err != nil {
+		unlock()
+		return nil, nil, err
+	}
 	return s, unlock, nil
 }
 
@@ -114,10 +118,13 @@ func (s *session) build(ctx context.Context) (*records.Build, error) {
 	p := newProgress(s.err, "build", len(s.labels))
 	defer p.end()
 	b := &toolchain.Builder{
-		Compiler: s.compiler, Root: s.catalog, Dir: s.dir, Workers: runtime.NumCPU(), Missing: s.facts.Missing,
+		Compiler: s.compiler, Root: s.catalog, Dir: s.dir, Workers: runtime.NumCPU(), Missing: s.facts.Has,
 		Done: func(lb records.LabelBuild, reused bool) { p.done(lb.Candidate+"/"+lb.Label, buildText(lb, reused)) },
 	}
-	var err error
+	err := os.MkdirAll(s.dir.Abs("driver"), 0o755)
+	if err != nil {
+		return nil, err
+	}
 	if s.driver, err = driver.Compile(ctx, s.compiler.Command, s.compiler.ID(), s.compiler.Emulator, s.dir.Abs("driver")); err != nil {
 		return nil, fmt.Errorf("the measuring program does not build with %s: %w", s.compiler.Command, err)
 	}
@@ -239,7 +246,7 @@ func (s *session) measure(ctx context.Context, build *records.Build, g gates) ([
 	if err != nil {
 		return nil, err
 	}
-	if err := s.begin(fp); err != nil {
+	if err := s.note(func(run *records.Run) { run.Fingerprint = fp }); err != nil {
 		return nil, err
 	}
 	var cells []measure.Cell

@@ -113,9 +113,12 @@ func expectedDigests(c Cell) ([]string, error) {
 	return nil, fmt.Errorf("the gate left no digests for messages of %d bytes: run kat again with this size", c.Bytes)
 }
 
-// inputs is the digest of all that shaped a record.
+// inputs is the digest of all that shaped a record. The clock's rate does not
+// count: where the machine hides it, it is measured, and never twice the same.
 func (b *Bench) inputs(c Cell, expected []string) string {
-	fp, err := records.Marshal(b.Fingerprint)
+	same := b.Fingerprint
+	same.Clock.KHz = 0
+	fp, err := records.Marshal(same)
 	if err != nil {
 		panic(err) // a struct of strings and numbers always marshals
 	}
