@@ -3,58 +3,63 @@ package toolchain
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
-	"syscall"
+	"path/filepath"
 	"time"
+
+	"github.com/ngcc/bench-action/internal/sandbox"
 )
 
-// compileTimeout bounds one compiler process.
-const compileTimeout = 5 * time.Minute
+// What one compiler process may use.
+const (
+	compileTimeout = 5 * time.Minute
+	compileCPU     = 300       // seconds
+	compileFile    = 256 << 20 // bytes of any file it writes
+	compileOutput  = 4 << 20   // bytes that it may print
+)
 
 // maxMessage bounds what is kept of a compiler's message, in bytes.
 const maxMessage = 16 << 10
 
-// run starts the compiler in dir. It returns what the compiler said; an error
-// holds the compiler's own message.
+// run starts the compiler in dir, supervised. It returns what the compiler
+// said; an error holds the compiler's own message.
 func (c *Compiler) run(ctx context.Context, dir string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, compileTimeout)
-	defer cancel()
 	argv := append(c.args(), args...)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir = dir
-	cmd.Env = environment(dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
-	var said limited
-	cmd.Stdout, cmd.Stderr = &said, &said
-	err := cmd.Run()
+	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			return "", fmt.Errorf("%s: no result after %v", argv[0], compileTimeout)
-		}
-		return "", fmt.Errorf("%s: %w\n%s", argv[0], err, said.String())
+		return "", err
 	}
-	return said.String(), nil
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	p, err := sandbox.Start(ctx, sandbox.Spec{
+		Path: path, Args: argv[1:], Dir: dir, Env: environment(dir), CPU: -1,
+		Limits:  sandbox.Limits{CPUSeconds: compileCPU, FileSize: compileFile},
+		Timeout: compileTimeout, MaxOutput: compileOutput,
+	})
+	if err != nil {
+		return "", err
+	}
+	r, err := p.Wait()
+	said := message(r.Output)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w\n%s", argv[0], err, said)
+	case r.TimedOut:
+		return "", fmt.Errorf("%s: no result after %v\n%s", argv[0], compileTimeout, said)
+	case r.Signal != 0:
+		return "", fmt.Errorf("%s: ended by %v\n%s", argv[0], r.Signal, said)
+	case r.ExitCode != 0:
+		return "", fmt.Errorf("%s: exit status %d\n%s", argv[0], r.ExitCode, said)
+	}
+	return said, nil
 }
 
-// limited keeps the first maxMessage bytes.
-type limited struct {
-	bytes.Buffer
-	cut bool
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	n := len(p)
-	if room := maxMessage - l.Len(); len(p) > room {
-		p = p[:max(room, 0)]
-		if !l.cut {
-			l.cut = true
-			p = append(p[:len(p):len(p)], "\n[cut here]\n"...)
-		}
+// message is what is kept of a compiler's output.
+func message(output []byte) string {
+	if len(output) > maxMessage {
+		output = append(output[:maxMessage:maxMessage], "\n[cut here]\n"...)
 	}
-	l.Buffer.Write(p)
-	return n, nil
+	return string(bytes.ToValidUTF8(output, []byte("?")))
 }

@@ -15,7 +15,13 @@ import (
 
 	"github.com/ngcc/bench-action/internal/catalog"
 	"github.com/ngcc/bench-action/internal/records"
+	"github.com/ngcc/bench-action/internal/sandbox"
 )
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
 
 const toyMeta = `schema: 1
 id: toy
