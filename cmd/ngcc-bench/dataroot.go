@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	data "github.com/ngcc/bench-action"
+	"github.com/ngcc/bench-action/internal/gitroot"
 	"github.com/ngcc/bench-action/internal/records"
 )
 
@@ -56,22 +55,10 @@ func folderRoot(ctx context.Context, dir string) (*dataRoot, error) {
 		return nil, fmt.Errorf("data root: %w", err)
 	}
 	r := &dataRoot{FS: root.FS(), dir: dir, info: records.Root{Kind: "directory"}}
-	if commit, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err == nil {
+	if commit, err := gitroot.Git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err == nil {
 		r.info.Commit = commit
-		changes, err := git(ctx, dir, "status", "--porcelain", "--", "hashes", "kat", "baseline")
+		changes, err := gitroot.Git(ctx, dir, "status", "--porcelain", "--", "hashes", "kat", "baseline")
 		r.info.Dirty = err != nil || changes != ""
 	}
 	return r, nil
-}
-
-// git asks git about the repository around dir, whoever owns it.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*", "-C", dir}, args...)...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(said.Bytes()))
-	}
-	return string(bytes.TrimSpace(out)), nil
 }

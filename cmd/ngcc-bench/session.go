@@ -287,7 +287,7 @@ func (s *session) fingerprint(ctx context.Context) (host.Fingerprint, error) {
 		return host.Fingerprint{}, err
 	}
 	return host.Fingerprint{
-		Arch: s.facts.Arch, CPUModel: s.facts.CPUModel, CoreType: s.facts.CoreType, Microcode: s.facts.Microcode,
+		Arch: s.facts.Arch, CPUModel: s.facts.CPUModel, CPUID: s.facts.CPUID, CoreType: s.facts.CoreType, Microcode: s.facts.Microcode,
 		Counter: counter, Compiler: s.compiler.Version, Libc: s.facts.Libc, Driver: driver.SourceDigest(),
 		Clock: s.facts.ClockPolicy(int64(rate / 1000)),
 	}, nil

@@ -33,6 +33,9 @@ func Differences(base, head host.Fingerprint) []string {
 	if plainModel(base.CPUModel) != plainModel(head.CPUModel) || base.CPUModel == "" {
 		field("CPU model", base.CPUModel, head.CPUModel)
 	}
+	if base.CPUID != head.CPUID {
+		field("CPU ID", base.CPUID, head.CPUID)
+	}
 	field("core type", base.CoreType, head.CoreType)
 	field("microcode", base.Microcode, head.Microcode)
 	field("counter", string(base.Counter), string(head.Counter))

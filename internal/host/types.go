@@ -35,6 +35,7 @@ func (c Counter) Unit() string {
 type Fingerprint struct {
 	Arch      string      `json:"arch"`
 	CPUModel  string      `json:"cpu_model"`
+	CPUID     string      `json:"cpu_id,omitempty" jsonschema:"description=family, model and stepping, or MIDR: tells processors apart that a hypervisor calls by one name"`
 	CoreType  string      `json:"core_type" jsonschema:"description=which kind of core on a hybrid or big.LITTLE machine; uniform elsewhere"`
 	Microcode string      `json:"microcode" jsonschema:"description=microcode or MIDR revision"`
 	Counter   Counter     `json:"counter"`
