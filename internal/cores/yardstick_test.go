@@ -26,10 +26,11 @@ var goals = map[string]float64{"FEILIAN512": 0.55, "Pavelor-512": 2.8, "QILIN-51
 
 const (
 	goalBytes      = 65536
-	yardstickRuns  = 5                // of core and yardstick each, taking turns
-	yardstickRunNs = 100_000_000      // least time of each in batches
-	lowQuantile    = 0.1              // of a process's batches: what quiet moments allow
-	hostWait       = 10 * time.Minute // for others who time on this host
+	yardstickRuns  = 5           // of core and yardstick each, taking turns
+	yardstickRunNs = 100_000_000 // least time of each in batches
+
+	lowQuantile = 0.1              // of a process's batches: what quiet moments allow
+	hostWait    = 10 * time.Minute // for others who time on this host
 )
 
 // BenchmarkYardstick relates the reference cores to OpenSSL's SHA3-512 on the
