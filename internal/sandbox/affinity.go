@@ -43,8 +43,15 @@ func StayOff(cpu int) error {
 	if set.Count() == 0 {
 		return nil
 	}
-	// A thread inherits its creator's affinity, so a pass that meets no new
-	// thread has moved the creators of all later ones.
+	if err := moveThreads(&set); err != nil {
+		return fmt.Errorf("cannot stay off CPU %d: %w", cpu, err)
+	}
+	return nil
+}
+
+// moveThreads gives every thread of this process a set of CPUs. A thread inherits
+// its creator's, so after a pass that met no new thread all later ones have it.
+func moveThreads(set *unix.CPUSet) error {
 	moved := map[int]bool{}
 	for fresh := true; fresh; {
 		fresh = false
@@ -57,8 +64,8 @@ func StayOff(cpu int) error {
 			if err != nil || moved[tid] {
 				continue
 			}
-			if err := unix.SchedSetaffinity(tid, &set); err != nil && err != unix.ESRCH {
-				return fmt.Errorf("cannot move thread %d off CPU %d: %w", tid, cpu, err)
+			if err := unix.SchedSetaffinity(tid, set); err != nil && err != unix.ESRCH {
+				return fmt.Errorf("cannot move thread %d: %w", tid, err)
 			}
 			moved[tid], fresh = true, true
 		}

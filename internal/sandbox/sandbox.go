@@ -9,6 +9,9 @@
 // (argv[0] "__ngcc-confine") sets limits, CPU and file descriptors on itself and
 // then becomes the child by execve, so that no instruction of the child runs
 // without them.
+//
+// Not covered: a child that kills its supervisor (it runs as the same user) dies
+// with it and is reported, but processes that it started before may stay.
 package sandbox
 
 import (

@@ -295,10 +295,11 @@ func waitUntilEmpty(t *testing.T, dir string) {
 	t.Errorf("still there after ten seconds: %v", left)
 }
 
-// A supervisor that is killed takes the child with it and is reported.
+// A supervisor that is killed takes the child with it (but not what the child
+// started) and is reported.
 func TestSupervisorKilled(t *testing.T) {
 	dir := t.TempDir()
-	spec := shell("kill -KILL $PPID; sleep 1000")
+	spec := shell("kill -KILL $PPID; while :; do :; done")
 	spec.Dir = dir
 	if _, err := run(t, spec); err == nil || !strings.Contains(err.Error(), "was it killed?") {
 		t.Errorf("got %v", err)
@@ -314,6 +315,12 @@ func TestStayOff(t *testing.T) {
 	if len(cpus) < 2 {
 		t.Skip("one CPU only")
 	}
+	defer func() {
+		set, _ := allowed()
+		if err := moveThreads(&set); err != nil {
+			t.Error(err)
+		}
+	}()
 	if err := StayOff(cpus[0]); err != nil {
 		t.Fatal(err)
 	}
