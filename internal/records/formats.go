@@ -173,6 +173,7 @@ type Record struct {
 	CounterNote   string           `json:"counter_note,omitempty" jsonschema:"description=why a better counter was not used"`
 	Plan          Plan             `json:"plan"`
 	Trials        []Trial          `json:"trials"`
+	Repeats       int              `json:"disturbed_repeats,omitempty" jsonschema:"description=how often a disturbed trial was repeated; what it had measured first is in the batches file only"`
 	Summary       *Summary         `json:"summary,omitempty"`
 	Batches       string           `json:"batches,omitempty" jsonschema:"description=file of all batches, relative to the run directory"`
 	BatchesDigest string           `json:"batches_digest,omitempty"`
@@ -181,12 +182,14 @@ type Record struct {
 
 // Plan is what each trial of a record was asked to do.
 type Plan struct {
-	Trials      int    `json:"trials"`
-	WarmupCalls int    `json:"warmup_calls"`
-	MinNs       int64  `json:"min_ns"`
-	BatchNs     int64  `json:"batch_ns" jsonschema:"description=least time of one batch"`
-	BatchTicks  int64  `json:"batch_ticks" jsonschema:"description=least counter ticks of one batch"`
-	MessageRule string `json:"message_rule"`
+	Trials      int     `json:"trials"`
+	WarmupCalls int     `json:"warmup_calls"`
+	MinNs       int64   `json:"min_ns"`
+	BatchNs     int64   `json:"batch_ns" jsonschema:"description=least time of one batch"`
+	BatchTicks  int64   `json:"batch_ticks" jsonschema:"description=least counter ticks of one batch"`
+	Disturbed   float64 `json:"disturbed" jsonschema:"description=a trial whose low ticks exceed the least trial's by more than this part is repeated"`
+	MaxRepeats  int     `json:"max_repeats" jsonschema:"description=how many trials of a record are repeated at most"`
+	MessageRule string  `json:"message_rule"`
 }
 
 // Trial is one driver process timing one cell. Ticks are in the unit of the

@@ -156,8 +156,24 @@ func environment(d Data) string {
 	}
 	row("data root", rootText(d.Run.Root))
 	row("tool", strings.TrimSpace(d.Run.Tool.Name+" "+d.Run.Tool.Version+" "+d.Run.Tool.Go))
+	row("disturbed trials repeated", repeats(d.Records))
 	row("start / end (UTC)", timeText(d.Run.Started)+" / "+timeText(d.Run.Finished))
 	return table([]string{"item", "value"}, nil, rows)
+}
+
+// repeats counts the disturbed trials that were repeated; empty for none.
+func repeats(recs []records.Record) string {
+	repeated, trials, cells := 0, 0, 0
+	for _, r := range recs {
+		trials += len(r.Trials)
+		if repeated += r.Repeats; r.Repeats > 0 {
+			cells++
+		}
+	}
+	if repeated == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d beside %d trials, in %d of %d cells", repeated, trials, cells, len(recs))
 }
 
 // cpusUsed says on which CPUs trials ran, with the cells on each where they

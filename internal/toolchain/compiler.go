@@ -49,6 +49,10 @@ func Find(ctx context.Context, cc, hostArch string) (*Compiler, error) {
 		c.Family = "clang"
 	case strings.Contains(version, "Free Software Foundation"):
 		c.Family = "gcc"
+		// gcc's line begins with the name it was called by: cc and gcc are one.
+		if _, rest, ok := strings.Cut(c.Version, " "); ok {
+			c.Version = "gcc " + rest
+		}
 	default:
 		c.Family = "other"
 	}
