@@ -21,14 +21,14 @@ func trials() []Trial {
 }
 
 // By hand: 1,000,000 ticks over 500 calls of 1000 bytes; sd of ln(1900, 2000,
-// 1800) = 0.0526912 by the two-pass formula.
+// 1800) = 0.0526863 by the two-pass formula.
 func TestSummarise(t *testing.T) {
 	got, err := Summarise(1000, trials())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &Summary{Calls: 500, MeanTicks: 2000, MeanNs: 1000, TicksPerByte: 2, MBPerSecond: 1000, LowTicks: 1900, LowPerByte: 1.9,
-		Spread: 0.0526912, Instructions: 5, BaselineRSS: 20, PeakRSS: 30}
+		Spread: 0.0526863, Instructions: 5, BaselineRSS: 20, PeakRSS: 30}
 	if math.Abs(got.Spread-want.Spread) > 1e-6 {
 		t.Errorf("spread %v, want %v", got.Spread, want.Spread)
 	}
