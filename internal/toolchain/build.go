@@ -107,8 +107,8 @@ func Parallel(ctx context.Context, workers, n int, work func(ctx context.Context
 	return context.Cause(ctx)
 }
 
-// label builds one label, or takes over what old says is there already.
-func (b *Builder) label(ctx context.Context, l catalog.Label, old records.LabelBuild) (records.LabelBuild, bool, error) {
+// describe is a label's LabelBuild as far as it is known without compiling.
+func (b *Builder) describe(l catalog.Label) (records.LabelBuild, []source, error) {
 	flags := b.Compiler.flagsFor(l)
 	lb := records.LabelBuild{
 		Candidate: l.Candidate.ID, Name: l.Candidate.Name, Instance: l.Instance.Name, Variant: l.Variant.Name, Label: l.String(),
@@ -116,11 +116,26 @@ func (b *Builder) label(ctx context.Context, l catalog.Label, old records.LabelB
 		GuideFlags: flags.guide, AddedFlags: slices.Concat(flags.added, linkFlags), DroppedFlags: flags.dropped,
 	}
 	sources, err := b.sources(l)
+	if err == nil {
+		lb.Inputs = inputsDigest(b.Compiler, lb, sources)
+	}
+	return lb, sources, err
+}
+
+// Inputs is the digest of all that a label is made from: equal inputs give
+// equal libraries. It fails where a source cannot be read.
+func (b *Builder) Inputs(l catalog.Label) (string, error) {
+	lb, _, err := b.describe(l)
+	return lb.Inputs, err
+}
+
+// label builds one label, or takes over what old says is there already.
+func (b *Builder) label(ctx context.Context, l catalog.Label, old records.LabelBuild) (records.LabelBuild, bool, error) {
+	lb, sources, err := b.describe(l)
 	if err != nil {
 		lb.Status, lb.Error = records.BuildFailed, err.Error()
 		return lb, false, nil
 	}
-	lb.Inputs = inputsDigest(b.Compiler, lb, sources)
 	if lacks := b.lacks(l); lacks != "" {
 		lb.Status, lb.Error = records.BuildNotRunnable, lacks
 		return lb, false, nil
@@ -131,7 +146,7 @@ func (b *Builder) label(ctx context.Context, l catalog.Label, old records.LabelB
 			return old, true, nil
 		}
 	}
-	err = b.compile(ctx, &lb, flags, sources)
+	err = b.compile(ctx, &lb, sources)
 	if ctx.Err() != nil {
 		return lb, false, context.Cause(ctx)
 	}
@@ -188,9 +203,8 @@ func inputsDigest(c *Compiler, lb records.LabelBuild, sources []source) string {
 
 // compile stages the sources in a folder of the label's own, compiles each and
 // links them. Paths are relative to that folder, so none get into the library.
-func (b *Builder) compile(ctx context.Context, lb *records.LabelBuild, flags flagSet, sources []source) error {
-	lib := LibraryName(lb.Candidate, lb.Label)
-	final := b.Dir.Abs(lib)
+func (b *Builder) compile(ctx context.Context, lb *records.LabelBuild, sources []source) error {
+	final := b.Dir.Abs(LibraryName(lb.Candidate, lb.Label))
 	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
 		return err
 	}
@@ -199,35 +213,55 @@ func (b *Builder) compile(ctx context.Context, lb *records.LabelBuild, flags fla
 		return err
 	}
 	defer os.RemoveAll(stage)
-	all := slices.Concat(flags.guide, flags.added)
-	var objects []string
+	objects, err := b.objects(ctx, stage, lb, sources)
+	if err != nil {
+		return err
+	}
+	said, err := b.link(ctx, stage, lb, objects)
+	if err != nil {
+		return err
+	}
+	lb.Warnings += said
+	return b.adopt(filepath.Join(stage, "core.so"), LibraryName(lb.Candidate, lb.Label), lb)
+}
+
+// objects stages sources in the folder stage and compiles them there; it
+// returns the object files' names.
+func (b *Builder) objects(ctx context.Context, stage string, lb *records.LabelBuild, sources []source) ([]string, error) {
 	for _, s := range sources {
 		place := filepath.Join(stage, filepath.FromSlash(s.name))
 		if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
-			return err
+			return nil, err
 		}
 		if err := os.WriteFile(place, s.data, 0o644); err != nil {
-			return err
+			return nil, err
 		}
 	}
+	var objects []string
 	for _, s := range sources {
 		if path.Ext(s.name) == ".h" {
 			continue
 		}
 		object := fmt.Sprintf("%d.o", len(objects))
-		said, err := b.Compiler.run(ctx, stage, slices.Concat(all, []string{"-c", "-o", object, s.name})...)
+		said, err := b.Compiler.run(ctx, stage, slices.Concat(compileFlags(lb), []string{"-c", "-o", object, s.name})...)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		lb.Warnings += said
 		objects = append(objects, object)
 	}
-	said, err := b.Compiler.run(ctx, stage, slices.Concat(all, linkFlags, []string{"-o", "core.so"}, objects)...)
-	if err != nil {
-		return err
-	}
-	lb.Warnings += said
-	return b.adopt(filepath.Join(stage, "core.so"), lib, lb)
+	return objects, nil
+}
+
+// compileFlags are a label's flags without those that only the linker reads.
+func compileFlags(lb *records.LabelBuild) []string {
+	return slices.Concat(lb.GuideFlags, lb.AddedFlags[:len(lb.AddedFlags)-len(linkFlags)])
+}
+
+// link makes core.so of objects in the folder stage and returns what the
+// compiler said.
+func (b *Builder) link(ctx context.Context, stage string, lb *records.LabelBuild, objects []string) (string, error) {
+	return b.Compiler.run(ctx, stage, slices.Concat(lb.GuideFlags, lb.AddedFlags, []string{"-o", "core.so"}, objects)...)
 }
 
 // adopt puts a finished library in its place and describes it.

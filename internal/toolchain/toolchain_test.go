@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"context"
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -232,6 +233,52 @@ func TestFindNamesWhatIsMissing(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "install gcc or clang") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A padded library has the same code at another address.
+func TestPadded(t *testing.T) {
+	root, err := catalog.Load(toyFiles())
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, err := root.Labels(catalog.Selection{Variants: []string{"all"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Builder{Compiler: compiler(t, "cc"), Root: root, Dir: records.Dir{Path: t.TempDir()}, Workers: 2}
+	if _, err := b.Build(context.Background(), labels); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range labels {
+		plain := functionAt(t, b.Dir.Abs(LibraryName("toy", l.String())))
+		path, err := b.Padded(context.Background(), l, 4080)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if moved := functionAt(t, path) - plain; moved < 4080 || moved > 4080+4096 {
+			t.Errorf("%s: moved by %d bytes", l, moved)
+		}
+	}
+}
+
+func functionAt(t *testing.T, library string) uint64 {
+	t.Helper()
+	f, err := elf.Open(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	syms, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range syms {
+		if s.Name == "CryptHash" {
+			return s.Value
+		}
+	}
+	t.Fatalf("%s: no CryptHash", library)
+	return 0
 }
 
 func FuzzInspect(f *testing.F) {
