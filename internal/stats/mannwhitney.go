@@ -21,10 +21,10 @@ const (
 // Mann and Whitney, "On a Test of Whether one of Two Random Variables is
 // Stochastically Larger than the Other", Annals of Mathematical Statistics 18
 // (1947). Exact for up to 50 figures a sample, or 25 with ties, by their
-// recursion (section 3), with ties as Klotz, "The Wilcoxon, Ties, and the
+// recursion, with ties as Klotz, "The Wilcoxon, Ties, and the
 // Computer", JASA 61 (1966); the smaller tail doubled, at most 1. Else the normal
 // approximation with corrections for ties and continuity: Lehmann,
-// Nonparametrics, 1.2 and 1.4. Equal figures only are p = 1, as benchstat prints.
+// Nonparametrics, 1.3 and 1.4. Equal figures only are p = 1, as benchstat prints.
 //
 // benchstat doubles the lower tail of the smaller u. That is the same but with
 // ties in samples of unequal size, where the distribution is not symmetric and
