@@ -24,6 +24,7 @@ const (
 	KindExited      ErrorKind = "core exited"
 	KindLoad        ErrorKind = "core could not be loaded"
 	KindCounter     ErrorKind = "counter not available"
+	KindConvention  ErrorKind = "core breaks the calling convention"
 )
 
 // CoreError is a failure of the core under test, or of the counter that was
@@ -35,9 +36,11 @@ type CoreError struct {
 	// HasMessage tells a failure on a message (of 0 bits even) from one on none,
 	// as when the core is loaded.
 	HasMessage bool
+	Side       string // of a pair: "A" or "B"; empty where there is one core, or it cannot be told
 }
 
-// Error gives kind, detail and message length.
+// Error gives kind, detail and message length; the side is for the caller, who
+// knows what A and B are.
 func (e *CoreError) Error() string {
 	text := string(e.Kind)
 	if e.Detail != "" {

@@ -31,6 +31,7 @@ var kinds = map[int]ErrorKind{
 	23: KindWrongDigest,
 	24: KindLoad,
 	25: KindCounter,
+	26: KindConvention,
 }
 
 // Operations of a request; csrc/serve.c has the same numbers.
@@ -217,9 +218,17 @@ func (l *lines) head(want string) {
 		return
 	}
 	if rest, found := strings.CutPrefix(line, "error "); found {
+		side := ""
+		if strings.HasPrefix(rest, "A ") || strings.HasPrefix(rest, "B ") {
+			side, rest = rest[:1], rest[2:]
+		}
 		number, text, _ := strings.Cut(rest, " ")
 		if status, err := strconv.Atoi(number); err == nil {
 			l.err = failure(status, text)
+		}
+		var core *CoreError
+		if errors.As(l.err, &core) {
+			core.Side = side
 		}
 	}
 	if l.err == nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,7 @@ type TimeSpec struct {
 	BatchTicks  int64    // least ticks of a batch
 	WarmupCalls int      // calls before anything is timed
 	Expected    []string // entry k: hex digest of Perf(Bytes, k); two at least
+	Probe       bool     // busy probes around each batch
 	// Timeout is the longest that the process may take; 0: ten times MinNs and a
 	// minute.
 	Timeout time.Duration
@@ -45,6 +47,9 @@ type Batch struct {
 	Ticks        uint64 // of the result's counter
 	Nanoseconds  uint64 // of CLOCK_MONOTONIC_RAW, around the counter's reading
 	Instructions uint64 // of user mode; 0 where they are not counted
+	// Before and After are the ticks of busy probes around the batch: short work
+	// that a busy sibling thread slows. 0 without TimeSpec.Probe.
+	Before, After uint64
 }
 
 // TimeResult is what one process measured.
@@ -78,7 +83,7 @@ func (d *Driver) Time(ctx context.Context, spec TimeSpec) (*TimeResult, error) {
 		// A failure shows in what the process answers.
 		_, _ = io.WriteString(p.in, strings.ToLower(strings.Join(spec.Expected, "\n")+"\n"))
 	}()
-	r, parseErr := parseTime(p.out, spec.MinNs)
+	r, parseErr := parseTime(p.out, spec.MinNs, spec.Probe)
 	err = p.outcome(parseErr)
 	var core *CoreError
 	if errors.As(err, &core) && core.Kind != KindCounter && core.Kind != KindLoad {
@@ -159,15 +164,19 @@ func setDefault[T int | int64](field *T, value T) {
 // args are the driver's arguments.
 func (t *TimeSpec) args() []string {
 	number := func(v int64) string { return strconv.FormatInt(v, 10) }
+	probe := "0"
+	if t.Probe {
+		probe = "1"
+	}
 	return append(append([]string{"time"}, t.Core.args()...),
 		"--counter", t.Counter, "--cpu", strconv.Itoa(t.CPU), "--bytes", strconv.Itoa(t.Bytes),
 		"--min-ns", number(t.MinNs), "--batch-ns", number(t.BatchNs), "--batch-ticks", number(t.BatchTicks),
-		"--warmup", strconv.Itoa(t.WarmupCalls), "--expected", strconv.Itoa(len(t.Expected)))
+		"--warmup", strconv.Itoa(t.WarmupCalls), "--expected", strconv.Itoa(len(t.Expected)), "--probe", probe)
 }
 
 // parseTime reads what mode time prints. What the driver failed with is a
 // *CoreError; io.EOF means that it printed nothing.
-func parseTime(r io.Reader, minNs int64) (*TimeResult, error) {
+func parseTime(r io.Reader, minNs int64, probe bool) (*TimeResult, error) {
 	l := newLines(r)
 	l.head("ngcc-time 1")
 	if l.err != nil {
@@ -182,10 +191,13 @@ func parseTime(r io.Reader, minNs int64) (*TimeResult, error) {
 	t.EmptyCallTicks = l.ticks("empty-call-ticks")
 	t.BaselineRSS = l.integer("baseline-rss", 1, 1<<50)
 	t.PeakRSS = l.integer("peak-rss", 1, 1<<50)
+	if probe {
+		l.integer("probe-rounds", 1, 1<<40)
+	}
 	n := l.integer("batches", 1, maxBatches)
 	var total int64
 	for range n {
-		b := l.batch(t.HasInstructions)
+		b := l.batch(t.HasInstructions, probe)
 		if l.err != nil {
 			break
 		}
@@ -211,24 +223,43 @@ func parseTime(r io.Reader, minNs int64) (*TimeResult, error) {
 
 // batch reads one batch. No figure of it may be 0, but for instructions where
 // they are not counted.
-func (l *lines) batch(instructions bool) Batch {
+func (l *lines) batch(instructions, probe bool) Batch {
 	line := l.next()
 	if l.err != nil {
 		return Batch{}
 	}
-	fields := strings.Split(line, " ")
-	var v [4]uint64
-	ok := len(fields) == len(v)
-	for i := 0; ok && i < len(v); i++ {
-		var err error
-		v[i], err = parseUint(fields[i])
-		counted := i < 3 || instructions
-		ok = err == nil && v[i] < math.MaxInt64/maxBatches && (v[i] > 0) == counted
+	n := 4
+	if probe {
+		n = 6
 	}
-	if !ok {
+	v, ok := figures(line, n)
+	if !ok || instructions != (v[3] > 0) || slices.Contains(v[:3], 0) || probe && slices.Contains(v[4:], 0) {
 		l.bad("batch", line)
+		return Batch{}
 	}
-	return Batch{Calls: v[0], Ticks: v[1], Nanoseconds: v[2], Instructions: v[3]}
+	b := Batch{Calls: v[0], Ticks: v[1], Nanoseconds: v[2], Instructions: v[3]}
+	if probe {
+		b.Before, b.After = v[4], v[5]
+	}
+	return b
+}
+
+// figures reads n numbers, separated by single blanks, that can be added up
+// maxBatches times.
+func figures(line string, n int) ([]uint64, bool) {
+	fields := strings.Split(line, " ")
+	if len(fields) != n {
+		return nil, false
+	}
+	out := make([]uint64, n)
+	for i, f := range fields {
+		v, err := parseUint(f)
+		if err != nil || v >= math.MaxInt64/maxBatches {
+			return nil, false
+		}
+		out[i] = v
+	}
+	return out, true
 }
 
 // Probe says which counter a timing on that CPU (-1: any) would use, why not a

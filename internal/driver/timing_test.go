@@ -231,15 +231,15 @@ end
 `
 
 func TestParseTime(t *testing.T) {
-	r, err := parseTime(strings.NewReader(goodTime), 40001)
+	r, err := parseTime(strings.NewReader(goodTime), 40001, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Counter != host.TSC || r.CounterNote != "core-cycles: no" || r.CallsABatch != 10 ||
-		r.Batches[1] != (Batch{10, 50001, 20001, 0}) || r.EmptyCallTicks != 1.5 || r.PeakRSS != 1100000 {
+		r.Batches[1] != (Batch{Calls: 10, Ticks: 50001, Nanoseconds: 20001}) || r.EmptyCallTicks != 1.5 || r.PeakRSS != 1100000 {
 		t.Errorf("got %+v", r)
 	}
-	if _, err := parseTime(strings.NewReader(goodTime), 40002); err == nil {
+	if _, err := parseTime(strings.NewReader(goodTime), 40002, false); err == nil {
 		t.Error("too short a timing was taken")
 	}
 	for _, change := range [][2]string{
@@ -253,7 +253,7 @@ func TestParseTime(t *testing.T) {
 		{"instructions 0", "instructions 1"}, {"end\n", "end"}, {"end\n", ""}, {"end\n", "end\nend\n"}, {"\n", "\r\n"},
 	} {
 		text := strings.ReplaceAll(goodTime, change[0], change[1])
-		if _, err := parseTime(strings.NewReader(text), 1); err == nil {
+		if _, err := parseTime(strings.NewReader(text), 1, false); err == nil {
 			t.Errorf("%q instead of %q was taken", change[1], change[0])
 		}
 	}
@@ -264,7 +264,7 @@ func FuzzParseTime(f *testing.F) {
 	f.Add([]byte("error 17 it returned 1\n"))
 	f.Add([]byte("error 16 \xff\x00\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := parseTime(strings.NewReader(string(data)), 1)
+		r, err := parseTime(strings.NewReader(string(data)), 1, false)
 		if (r == nil) == (err == nil) {
 			t.Fatalf("%+v, %v", r, err)
 		}

@@ -172,7 +172,7 @@ void counter_read(const struct counter *c, struct reading *r)
         r->ticks = clock_ns();
         break;
     }
-    r->instructions = r->enabled = r->running = 0;
+    r->instructions = r->enabled = r->running = r->branch_misses = 0;
 }
 
 void counter_check(const struct counter *c, const struct reading *a, const struct reading *b)

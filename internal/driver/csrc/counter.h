@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "pmu_type.h"
 #include "reply.h"
 
 enum counter_kind { COUNTER_CORE_CYCLES, COUNTER_TSC, COUNTER_CNTVCT, COUNTER_CLOCK };
@@ -15,12 +16,17 @@ struct counter {
     enum counter_kind kind;
     const char *name;     /* as host.Counter in Go */
     int perf_fd;          /* the group's leader, else -1 */
+    const char *how;      /* of core-cycles: "rdpmc" or "mrs" in user space, "read" by system call */
     int has_instructions; /* user-mode instructions are counted beside cycles */
-    struct text note;     /* why better counters were passed over, and what else to know */
+    int has_branch_misses;
+    struct pmu pmu;  /* of core-cycles */
+    void *page[3];   /* of cycles, instructions, branch misses; NULL: by system call or not at all */
+    struct text note; /* how it is read, why better ways were passed over, what else to know */
 };
 
 struct reading {
     uint64_t ticks, instructions, enabled, running; /* the last two in nanoseconds */
+    uint64_t branch_misses;
 };
 
 /*

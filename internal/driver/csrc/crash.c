@@ -25,7 +25,7 @@ enum access { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE };
 static unsigned char stack[65536];
 static volatile enum phase current_phase;
 static volatile uint64_t current_bits;
-static const struct region *volatile watched[2];
+static const struct region *volatile watched[4]; /* message, digest, forbidden, forbidden */
 
 void crash_phase(enum phase phase, uint64_t msg_bits)
 {
@@ -37,6 +37,12 @@ void crash_watch(const struct region *message, const struct region *digest)
 {
     watched[0] = message;
     watched[1] = digest;
+}
+
+void crash_forbid(const struct region *a, const struct region *b)
+{
+    watched[2] = a;
+    watched[3] = b;
 }
 
 /* Whether a SIGSEGV came from a read or a write, as the processor told. */
@@ -85,7 +91,7 @@ static enum access fault_access(const void *context)
  * emulator tells no direction, a fault around the digest counts as a write.
  */
 static int describe_place(struct text *t, const struct region *r, uintptr_t addr,
-                          enum access access, int *outside)
+                          enum access access, int forbidden, int *outside)
 {
     uintptr_t object = (uintptr_t)r->object;
     uintptr_t arena = (uintptr_t)r->arena;
@@ -94,10 +100,11 @@ static int describe_place(struct text *t, const struct region *r, uintptr_t addr
     if (addr < arena - r->guard || addr >= arena + r->size + r->guard) {
         return 0;
     }
-    if (addr >= arena && addr < arena + r->size) {
+    if (addr >= arena && addr < arena + r->size && !forbidden) {
         access = ACCESS_WRITE;
     }
-    *outside = access == ACCESS_WRITE || (access == ACCESS_UNKNOWN && r == watched[1]);
+    *outside = access == ACCESS_WRITE || forbidden ||
+               (access == ACCESS_UNKNOWN && r == watched[1]);
     verb = access == ACCESS_WRITE ? "wrote " : access == ACCESS_READ ? "read " : "touched ";
     text_add(t, verb);
     if (addr < object) {
@@ -107,7 +114,7 @@ static int describe_place(struct text *t, const struct region *r, uintptr_t addr
         text_bytes(t, addr - (object + r->object_size) + 1);
         text_add(t, " past the end of the ");
     } else {
-        text_add(t, "to byte ");
+        text_add(t, access == ACCESS_WRITE ? "to byte " : "byte ");
         text_num(t, addr - object);
         text_add(t, " of the ");
     }
@@ -130,11 +137,11 @@ static void describe_fault(struct text *t, int number, const siginfo_t *info,
         return;
     }
     access = fault_access(context);
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < 4; i++) {
         if (watched[i] != NULL) {
             struct text place = {{0}, 0};
             int outside = 0;
-            if (describe_place(&place, watched[i], addr, access, &outside)) {
+            if (describe_place(&place, watched[i], addr, access, i >= 2, &outside)) {
                 text_add(t, ": it ");
                 text_add(t, place.s);
                 if (outside) {

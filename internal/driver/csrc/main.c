@@ -2,7 +2,8 @@
 
 /*
  * The measuring program of bench-action. It loads one core and hashes what it
- * is asked to (mode serve) or times it (mode time); mode probe says which
+ * is asked to (mode serve) or times it (mode time), or
+ * times two side by side (mode pair); mode probe says which
  * counter a timing would use. It speaks on file descriptor 3; standard output
  * and standard error belong to the core.
  */
@@ -15,6 +16,8 @@
 
 #include "crash.h"
 #include "input.h"
+#include "once.h"
+#include "pair.h"
 #include "reply.h"
 #include "serve.h"
 #include "timing.h"
@@ -39,6 +42,25 @@ static long long number(const char *option, const char *value, long long least, 
         fail_usage("no number in the range of option ", option);
     }
     return v;
+}
+
+/* Returns 0 when it is no option of mode pair alone. */
+static int set_pair_option(struct time_options *o, const char *name, const char *value)
+{
+    if (strcmp(name, "--core-b") == 0) {
+        o->library_b = value;
+    } else if (strcmp(name, "--api-b") == 0) {
+        o->api_b = value;
+    } else if (strcmp(name, "--digest-bits-b") == 0) {
+        o->digest_bits_b = (int)number(name, value, 8, 4096);
+    } else if (strcmp(name, "--expected-b") == 0) {
+        o->expected_b = (uint64_t)number(name, value, 0, 1024 * 1024);
+    } else if (strcmp(name, "--seed") == 0) {
+        o->seed = (uint64_t)number(name, value, 0, LLONG_MAX);
+    } else {
+        return 0;
+    }
+    return 1;
 }
 
 static void set_option(struct time_options *o, const char *name, const char *value)
@@ -67,7 +89,9 @@ static void set_option(struct time_options *o, const char *name, const char *val
         o->warmup = (uint64_t)number(name, value, 0, kilo * kilo);
     } else if (strcmp(name, "--expected") == 0) {
         o->expected = (uint64_t)number(name, value, 2, kilo * kilo);
-    } else {
+    } else if (strcmp(name, "--probe") == 0) {
+        o->probe = (int)number(name, value, 0, 1);
+    } else if (!set_pair_option(o, name, value)) {
         fail_usage("unknown option ", name);
     }
 }
@@ -82,8 +106,11 @@ int main(int argc, char **argv)
         reply_as_text();
     }
     crash_install();
+    if (strcmp(mode, "once") == 0) {
+        once(argc, argv); /* options of its own */
+    }
     memset(&o, 0, sizeof o);
-    o.library = o.api = "";
+    o.library = o.api = o.library_b = o.api_b = "";
     o.counter = "auto";
     o.cpu = -1;
     o.bytes = o.expected = 0;
@@ -102,6 +129,11 @@ int main(int argc, char **argv)
             reply_fail_text(ST_DRIVER, "mode time needs --bytes and --expected");
         }
         time_core(&o);
+    } else if (strcmp(mode, "pair") == 0) {
+        if (o.bytes == 0 || o.expected == 0) {
+            reply_fail_text(ST_DRIVER, "mode pair needs --bytes and --expected");
+        }
+        pair_cores(&o);
     } else if (strcmp(mode, "probe") == 0) {
         probe(o.counter, o.cpu);
     }

@@ -4,197 +4,276 @@
 #include "perf.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* Tests set PERF_TYPE_SOFTWARE and its events, to run this where there is no PMU. */
-#ifndef NGCC_PERF_TYPE
-#define NGCC_PERF_TYPE PERF_TYPE_HARDWARE
-#define NGCC_PERF_FIRST PERF_COUNT_HW_CPU_CYCLES
-#define NGCC_PERF_SECOND PERF_COUNT_HW_INSTRUCTIONS
-#endif
+#include "perf_group.h"
+#include "perf_why.h"
+#include "pmu_user.h"
 
-static int open_event(uint64_t config, int cpu, int leader)
+static const char *const event_names[EVENTS] = {"cycles", "instructions", "branch misses"};
+
+static void adopt(struct counter *c, const struct group *g)
 {
-    struct perf_event_attr attr;
+    int e;
 
-    memset(&attr, 0, sizeof attr);
-    attr.size = sizeof attr;
-    attr.type = NGCC_PERF_TYPE;
-    attr.config = config;
-    attr.exclude_kernel = 1;
-    attr.exclude_hv = 1;
-    attr.pinned = leader < 0; /* on the PMU always, or in an error state that read shows */
-    attr.read_format =
-        PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    /* A CPU makes the kernel choose the PMU of that core's type on a hybrid machine. */
-    return (int)syscall(SYS_perf_event_open, &attr, 0, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+    c->perf_fd = g->fd[CYCLES];
+    c->has_instructions = g->fd[INSTRUCTIONS] >= 0;
+    c->has_branch_misses = g->fd[BRANCH_MISSES] >= 0;
+    for (e = 0; e < EVENTS; e++) {
+        c->page[e] = g->page[e];
+    }
+    c->how = g->page[CYCLES] != NULL ? PMC_NAME : "read";
 }
 
-/* The value of kernel.perf_event_paranoid as text, without its line end. */
-static void add_paranoid(struct text *t)
-{
-    char value[16];
-    ssize_t n = -1;
-    int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
-
-    if (fd >= 0) {
-        n = read(fd, value, sizeof value - 1);
-        close(fd);
-    }
-    while (n > 0 && value[n - 1] == '\n') {
-        n--;
-    }
-    value[n > 0 ? n : 0] = '\0';
-    text_add(t, "kernel.perf_event_paranoid is ");
-    text_add(t, n > 0 ? value : "not known");
-}
-
-static void explain_errno(int error, struct text *why)
-{
-    text_add(why, "core-cycles: perf_event_open: ");
-    text_add(why, strerror(error));
-    switch (error) {
-    case EACCES:
-    case EPERM:
-        text_add(why, " (");
-        add_paranoid(why);
-        text_add(why, "): set it to 2 or less or give CAP_PERFMON, and in a container allow the "
-                      "system call in its seccomp profile");
-        break;
-    case ENOENT:
-    case EOPNOTSUPP:
-    case ENODEV:
-    case ENXIO:
-        text_add(why, ": no PMU that counts cycles here, as in a virtual machine without one: "
-                      "give the machine a virtual PMU or use real hardware");
-        break;
-    case ENOSYS:
-        text_add(why, ": this kernel, emulator or sandbox lacks the system call: use a kernel "
-                      "with CONFIG_PERF_EVENTS");
-        break;
-    case EBUSY:
-        text_add(why, ": another user holds the PMU for itself: end it");
-        break;
-    case EMFILE:
-        text_add(why, ": too many open files: raise the limit");
-        break;
-    case EINVAL:
-    case E2BIG:
-        text_add(why, ": the kernel does not know this kind of event: use Linux 4.19 or later");
-        break;
-    default:
-        break;
-    }
-}
-
-/* 1 when all was read; 0 when the kernel gave up the group (end of file) or errno. */
+/* By system call: 1 when all was read; 0 when the kernel gave up the group, or errno. */
 static int read_group(const struct counter *c, struct reading *r)
 {
-    uint64_t data[5]; /* events, time enabled, time running, cycles, instructions */
-    size_t size = (c->has_instructions ? 5 : 4) * sizeof data[0];
-    ssize_t n;
+    uint64_t data[3 + EVENTS]; /* events, time enabled, time running, a count each */
+    size_t n = 4 + (c->has_instructions != 0) + (c->has_branch_misses != 0), i = 4;
+    ssize_t size;
 
     do {
-        n = read(c->perf_fd, data, size);
-    } while (n < 0 && errno == EINTR);
-    if (n != (ssize_t)size) {
+        size = read(c->perf_fd, data, n * sizeof data[0]);
+    } while (size < 0 && errno == EINTR);
+    if (size != (ssize_t)(n * sizeof data[0])) {
         return 0;
     }
     r->enabled = data[1];
     r->running = data[2];
     r->ticks = data[3];
-    r->instructions = c->has_instructions ? data[4] : 0;
+    r->instructions = c->has_instructions ? data[i++] : 0;
+    r->branch_misses = c->has_branch_misses ? data[i] : 0;
     return 1;
+}
+
+/* In user space, the cycles last: as near as can be to what is timed. */
+static inline enum page_state read_pages(const struct counter *c, struct reading *r)
+{
+    struct page_value v = {0, 0, 0};
+    enum page_state state = PAGE_OK;
+
+    pmc_fence();
+    if (c->has_branch_misses) {
+        state = page_read(c->page[BRANCH_MISSES], pmc_read, &v);
+    }
+    r->branch_misses = v.count;
+    v.count = 0;
+    if (state == PAGE_OK && c->has_instructions) {
+        state = page_read(c->page[INSTRUCTIONS], pmc_read, &v);
+    }
+    r->instructions = v.count;
+    if (state == PAGE_OK) {
+        state = page_read(c->page[CYCLES], pmc_read, &v);
+    }
+    pmc_fence();
+    r->ticks = v.count;
+    r->enabled = v.enabled;
+    r->running = v.running;
+    return state;
 }
 
 void perf_read(const struct counter *c, struct reading *r)
 {
-    if (!read_group(c, r)) {
-        reply_fail_text(ST_COUNTER, "core-cycles: the kernel could not keep the counter on the "
-                                    "PMU: end other users of perf events, or the NMI watchdog "
-                                    "(kernel.nmi_watchdog=0)");
+    enum page_state state = PAGE_OK;
+    struct text why = {{0}, 0};
+
+    if (c->page[CYCLES] != NULL) {
+        state = read_pages(c, r);
+        if (state == PAGE_OK) {
+            return;
+        }
+    } else if (read_group(c, r)) {
+        return;
     }
+    if (state == PAGE_OK || state == PAGE_IDLE) {
+        why_no_room(&why, 0, 0);
+    } else {
+        text_add(&why, "core-cycles: ");
+        why_page(&why, state, &c->pmu);
+    }
+    reply_fail(ST_COUNTER, &why);
+}
+
+/* EVENTS when all is well, else the event to leave out, and why. */
+static enum event find_fault(const struct counter *c, const struct reading *a,
+                             const struct reading *b, struct text *why)
+{
+    uint64_t enabled = b->enabled - a->enabled, running = b->running - a->running;
+
+    if (running != enabled && (b->ticks > a->ticks || c->pmu.units <= 1)) {
+        why_no_room(why, running, enabled);
+    } else if (b->ticks <= a->ticks) {
+        why_nothing(why, &c->pmu);
+    } else if (c->has_instructions && b->instructions <= a->instructions) {
+        why_nothing(why, &c->pmu);
+        return INSTRUCTIONS;
+    } else if (c->has_branch_misses && b->branch_misses < a->branch_misses) {
+        text_add(why, "core-cycles: the counter of branch misses ran backwards");
+    } else {
+        return EVENTS;
+    }
+    return c->has_branch_misses ? BRANCH_MISSES : c->has_instructions ? INSTRUCTIONS : CYCLES;
 }
 
 int perf_valid(const struct counter *c, const struct reading *a, const struct reading *b,
                struct text *why)
 {
-    uint64_t enabled = b->enabled - a->enabled, running = b->running - a->running;
-
-    if (b->ticks <= a->ticks || (c->has_instructions && b->instructions <= a->instructions)) {
-        text_add(why, "core-cycles: the counter counted nothing: it may belong to another core "
-                      "type, or the virtual machine's PMU does not work");
-        return 0;
-    }
-    if (running != enabled) {
-        text_add(why, "core-cycles: counted for ");
-        text_num(why, running);
-        text_add(why, " of ");
-        text_num(why, enabled);
-        text_add(why, " ns only: end other users of perf events, or the NMI watchdog "
-                      "(kernel.nmi_watchdog=0)");
-        return 0;
-    }
-    return 1;
+    return find_fault(c, a, b, why) == EVENTS;
 }
 
-/* Counts a little work: 1 when the figures can be right. */
-static int try_group(const struct counter *c, struct text *why)
+static sigjmp_buf fault;
+
+static void on_fault(int signal)
 {
-    struct reading a, b;
+    siglongjmp(fault, signal);
+}
+
+/* The first reading in user space: a hypervisor may forbid what the kernel allows. */
+static int try_pages(const struct counter *c, struct reading *r, struct text *why)
+{
+    struct sigaction act, segv, ill;
+    volatile enum page_state state = PAGE_OK;
+    int faulted;
+
+    memset(&act, 0, sizeof act);
+    act.sa_handler = on_fault;
+    sigaction(SIGSEGV, &act, &segv);
+    sigaction(SIGILL, &act, &ill);
+    faulted = sigsetjmp(fault, 1);
+    if (faulted == 0) {
+        state = read_pages(c, r);
+    }
+    sigaction(SIGSEGV, &segv, NULL);
+    sigaction(SIGILL, &ill, NULL);
+    if (faulted != 0) {
+        text_add(why, PMC_NAME ": the instruction is not allowed here: ");
+        text_add(why, strsignal(faulted));
+        return 0;
+    }
+    if (state != PAGE_OK) {
+        why_page(why, state, &c->pmu);
+    }
+    return state == PAGE_OK;
+}
+
+/*
+ * Counts a little work. EVENTS when the figures can be right, else the event to
+ * leave out, and why. What is read in user space must lie between two readings
+ * by system call.
+ */
+static enum event try_group(const struct counter *c, struct text *why)
+{
+    enum event last = c->has_branch_misses  ? BRANCH_MISSES
+                      : c->has_instructions ? INSTRUCTIONS
+                                            : CYCLES;
+    struct reading a, b, user = {0, 0, 0, 0, 0};
     volatile unsigned i;
 
     if (!read_group(c, &a)) {
-        text_add(why, "core-cycles: the event opens, but the PMU has no room for it: end other "
-                      "users of perf events, or the NMI watchdog (kernel.nmi_watchdog=0)");
-        return 0;
+        why_no_room(why, 0, 0);
+        return last;
     }
     for (i = 0; i < 10000; i++) {
     }
-    if (!read_group(c, &b)) {
-        text_add(why, "core-cycles: the PMU gave up the event");
-        return 0;
+    if (c->page[CYCLES] != NULL && !try_pages(c, &user, why)) {
+        return CYCLES;
     }
-    return perf_valid(c, &a, &b, why);
+    if (!read_group(c, &b)) {
+        why_no_room(why, 0, 0);
+        return last;
+    }
+    if (c->page[CYCLES] != NULL &&
+        (user.ticks <= a.ticks || user.ticks >= b.ticks || user.instructions < a.instructions ||
+         user.instructions > b.instructions || user.branch_misses < a.branch_misses ||
+         user.branch_misses > b.branch_misses)) {
+        text_add(why, PMC_NAME ": it does not agree with what the kernel reads");
+        return CYCLES;
+    }
+    return find_fault(c, &a, &b, why);
+}
+
+/*
+ * Opens the largest group that works. Returns 0 with the reason in why; left has
+ * the reason for each event that had to be left out.
+ */
+static int open_group(struct counter *c, int cpu, int user, struct text *why, struct text *left)
+{
+    int wanted[EVENTS] = {1, 1, 1};
+
+    for (;;) {
+        struct group g = {{-1, 0, 0}, {-1, -1, -1}, {NULL, NULL, NULL}};
+        struct text reason = {{0}, 0};
+        int e, error = group_lead(&g, &c->pmu, cpu, user);
+        enum event fault_in;
+
+        if (error != 0) {
+            if (user) {
+                why_no_user(why, "perf_event_open", error);
+            } else {
+                why_refused(why, error, &c->pmu);
+            }
+            return 0;
+        }
+        for (e = INSTRUCTIONS; e < EVENTS; e++) {
+            if (wanted[e] && (error = group_add(&g, (enum event)e)) != 0) {
+                text_add(&left[e], strerror(error));
+                wanted[e] = 0;
+            }
+        }
+        if (user && !group_map(&g)) {
+            why_no_user(why, "mmap", errno);
+            group_close(&g);
+            return 0;
+        }
+        adopt(c, &g);
+        fault_in = try_group(c, &reason);
+        if (fault_in == EVENTS) {
+            return 1;
+        }
+        group_close(&g);
+        /* A group needs room for all: try with one event less, in fresh ones. */
+        text_add(fault_in == CYCLES ? why : &left[fault_in], reason.s);
+        if (fault_in == CYCLES) {
+            return 0;
+        }
+        wanted[fault_in] = 0;
+    }
 }
 
 int perf_open(struct counter *c, int cpu, struct text *why)
 {
-    struct text ignored = {{0}, 0};
-    int instructions, error;
+    int user, e;
+    struct text passed = {{0}, 0};
 
-    c->perf_fd = open_event(NGCC_PERF_FIRST, cpu, -1);
-    if (c->perf_fd < 0) {
-        explain_errno(errno, why);
-        return 0;
-    }
-    instructions = open_event(NGCC_PERF_SECOND, cpu, c->perf_fd);
-    error = errno;
-    c->has_instructions = instructions >= 0;
-    if (c->has_instructions) {
-        if (try_group(c, &ignored)) {
-            return 1;
+    pmu_find(&c->pmu, cpu >= 0 ? cpu : sched_getcpu());
+    for (user = 1; user >= 0; user--) {
+        struct text left[EVENTS] = {{{0}, 0}, {{0}, 0}, {{0}, 0}};
+        if (!open_group(c, cpu, user, user ? &passed : why, left)) {
+            continue;
         }
-        /* A group needs room for both: try the cycles alone, in a fresh event. */
-        close(instructions);
-        close(c->perf_fd);
-        c->has_instructions = 0;
-        c->perf_fd = open_event(NGCC_PERF_FIRST, cpu, -1);
-        if (c->perf_fd < 0) {
-            explain_errno(errno, why);
-            return 0;
+        for (e = INSTRUCTIONS; e < EVENTS; e++) {
+            if (left[e].n > 0) {
+                text_add(&c->note, event_names[e]);
+                text_add(&c->note, " are not counted: ");
+                text_add(&c->note, left[e].s);
+                text_add(&c->note, "; ");
+            }
         }
+        text_add(&c->note, "core-cycles by ");
+        text_add(&c->note, c->how);
+        if (!user) {
+            text_add(&c->note, ", since ");
+            text_add(&c->note, passed.s);
+        }
+        return 1;
     }
-    if (!try_group(c, why)) {
-        close(c->perf_fd);
-        c->perf_fd = -1;
-        return 0;
-    }
-    text_add(&c->note, "instructions are not counted: ");
-    text_add(&c->note, instructions >= 0 ? ignored.s : strerror(error));
-    return 1;
+    c->perf_fd = -1;
+    c->has_instructions = c->has_branch_misses = 0;
+    memset(c->page, 0, sizeof c->page);
+    c->how = NULL;
+    return 0;
 }

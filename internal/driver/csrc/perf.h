@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Core cycles and instructions of user mode, from perf_event_open(2). */
+/* Core cycles, instructions and branch misses of user mode, from perf_event_open(2). */
 
 #ifndef NGCC_PERF_H
 #define NGCC_PERF_H
@@ -8,9 +8,10 @@
 #include "counter.h"
 
 /*
- * Opens the counters for this thread on that CPU (-1: any) and tries them.
- * Returns 1, or 0 with the reason and what to do in why. Sets perf_fd,
- * has_instructions, and adds to the note.
+ * Opens the counters for this thread on that CPU (-1: any) and tries them, first
+ * as this process reads them itself (rdpmc on x86, mrs on AArch64), then by
+ * system call. Returns 1, or 0 with the reason and what to do in why. Sets
+ * perf_fd, how, has_instructions and has_branch_misses, and adds to the note.
  */
 int perf_open(struct counter *c, int cpu, struct text *why);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 static int as_text;
+static char current_side;
 
 void text_add(struct text *t, const char *s)
 {
@@ -62,6 +63,11 @@ void reply_as_text(void)
     as_text = 1;
 }
 
+void reply_side(char side)
+{
+    current_side = side;
+}
+
 void reply_write(const void *data, size_t n)
 {
     const char *p = data;
@@ -101,6 +107,10 @@ void reply_fail(enum status status, const struct text *t)
         size_t i;
 
         text_add(&line, "error ");
+        if (current_side != 0) {
+            const char side[3] = {current_side, ' ', '\0'};
+            text_add(&line, side);
+        }
         text_num(&line, (uint64_t)status);
         text_add(&line, " ");
         text_add(&line, t->s);

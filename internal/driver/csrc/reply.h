@@ -27,7 +27,8 @@ enum status {
     ST_REMEMBERS = 22,
     ST_WRONG = 23,
     ST_LOAD = 24,
-    ST_COUNTER = 25
+    ST_COUNTER = 25,
+    ST_CONVENTION = 26
 };
 
 /* A text built without the C library; what does not fit is cut off. */
@@ -43,8 +44,11 @@ void text_hex(struct text *t, uint64_t v);
 /* "1 byte", "2 bytes" */
 void text_bytes(struct text *t, uint64_t v);
 
-/* Failures as lines of text (modes time and probe), not as frames (mode serve). */
+/* Failures as lines of text, not as frames (mode serve). */
 void reply_as_text(void);
+
+/* From now on failures are those of that side of a pair, 'A' or 'B'; 0: of none. */
+void reply_side(char side);
 
 /* Writes all of it, or ends the process when nobody reads. */
 void reply_write(const void *data, size_t n);

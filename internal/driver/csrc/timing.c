@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "busy.h"
 #include "counter.h"
-#include "crash.h"
-#include "input.h"
+#include "expected.h"
 #include "message.h"
+#include "output.h"
 #include "reply.h"
 
 #define MAX_CALLS ((uint64_t)1 << 24)
@@ -24,12 +25,13 @@
 struct timing {
     const struct time_options *o;
     struct bench bench;
-    unsigned char *expected; /* o->expected digests, one after the other */
+    struct expected expected;
     struct batch *batches;   /* all pages touched before anything is timed */
+    uint64_t *probes;        /* around the batches: one more than those; NULL: none */
+    uint64_t probe_rounds;
     uint64_t room, count;
     uint64_t calls;    /* a batch */
     uint64_t usual_ns; /* of a batch when nothing disturbs it */
-    uint64_t previous; /* number of the message before this one */
     int cpu, migrated;
     uint64_t baseline_rss, peak_rss;
     double overhead, empty_call;
@@ -66,28 +68,6 @@ static uint64_t status_bytes(const char *key)
     return strtoull(at + strlen(key), NULL, 10) * 1024;
 }
 
-static int hex_digit(unsigned char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static void read_expected(struct timing *t)
-{
-    uint64_t i, n = t->o->expected * t->bench.core.digest_bytes;
-    size_t bytes = t->bench.core.digest_bytes;
-    unsigned char pair[2], end;
-
-    for (i = 0; i < n; i++) {
-        if (!input_read(pair, 2) || hex_digit(pair[0]) < 0 || hex_digit(pair[1]) < 0) {
-            reply_fail_text(ST_DRIVER, "an expected digest is not hex of the digest's length");
-        }
-        t->expected[i] = (unsigned char)(hex_digit(pair[0]) * 16 + hex_digit(pair[1]));
-        if (i % bytes == bytes - 1 && (!input_read(&end, 1) || end != '\n')) {
-            reply_fail_text(ST_DRIVER, "an expected digest is longer than the core's");
-        }
-    }
-}
-
 static void check_cpu(struct timing *t)
 {
     int cpu = sched_getcpu();
@@ -99,26 +79,6 @@ static void check_cpu(struct timing *t)
     t->cpu = cpu;
 }
 
-/* The digest that the last batch left must be that of message k. */
-static void check_digest(struct timing *t, uint64_t k)
-{
-    size_t bytes = t->bench.core.digest_bytes;
-    uint64_t before = t->previous;
-    struct text why = {{0}, 0};
-
-    t->previous = k;
-    if (memcmp(t->bench.digest, t->expected + k * bytes, bytes) == 0) {
-        memset(t->bench.digest, 0xa5, bytes);
-        return;
-    }
-    if (before != k && memcmp(t->bench.digest, t->expected + before * bytes, bytes) == 0) {
-        reply_fail_text(ST_REMEMBERS, "it gave the digest of the message before");
-    }
-    text_add(&why, "of the timed message ");
-    text_num(&why, k);
-    reply_fail(ST_WRONG, &why);
-}
-
 /* Prepares all memory, so that what grows afterwards is the core's. */
 static void prepare(struct timing *t)
 {
@@ -128,11 +88,16 @@ static void prepare(struct timing *t)
     t->bench.message = allocate(o->bytes);
     message_fill(t->bench.message, t->bench.bits, RULE_NUMBERED, 0);
     t->bench.digest = allocate(t->bench.core.digest_bytes);
-    t->expected = allocate(o->expected * t->bench.core.digest_bytes);
+    t->expected.bytes = t->bench.core.digest_bytes;
+    t->expected.count = o->expected;
+    t->expected.digests = allocate(o->expected * t->bench.core.digest_bytes);
     /* Four times what is needed when batches take as long as they should. */
     t->room = 4 * (o->min_ns / o->batch_ns) + 64;
     t->batches = allocate(t->room * sizeof *t->batches);
-    read_expected(t);
+    if (o->probe) {
+        t->probes = allocate((t->room + 1) * sizeof *t->probes);
+    }
+    expected_read(&t->expected);
 }
 
 /* Doubles the calls of a batch until even its quickest of three is long enough. */
@@ -147,7 +112,7 @@ static void calibrate(struct timing *t)
         for (i = 0; i < 3; i++) {
             struct batch b;
             bench_batch(&t->bench, calls, last % t->o->expected, 0, &b);
-            check_digest(t, last % t->o->expected);
+            expected_check(&t->expected, last % t->o->expected, t->bench.digest);
             last++;
             least.ticks = b.ticks < least.ticks ? b.ticks : least.ticks;
             least.ns = b.ns < least.ns ? b.ns : least.ns;
@@ -170,6 +135,14 @@ static void calibrate(struct timing *t)
     t->usual_ns = least_ns;
 }
 
+/* One probe lies between two batches: it is after the one and before the other. */
+static void probe_busy(struct timing *t)
+{
+    if (t->probes != NULL) {
+        t->probes[t->count] = busy_probe(&t->bench.counter, t->probe_rounds);
+    }
+}
+
 /* A batch during which the process was held (for 100 ms and more on a busy
  * virtual machine) counts as a few usual ones, or it would be all of the figure.
  * Where batches turn out far shorter than calibrated, the time is spent anew on
@@ -178,16 +151,20 @@ static void time_batches(struct timing *t)
 {
     uint64_t spent = 0, k = 0, most = HELD * t->usual_ns;
 
+    probe_busy(t);
     while (spent < t->o->min_ns) {
         struct batch *b = &t->batches[t->count];
         bench_batch(&t->bench, t->calls, k, 0, b);
-        check_digest(t, k);
+        expected_check(&t->expected, k, t->bench.digest);
         check_cpu(t);
         spent += b->ns < most ? b->ns : most;
         k = (k + 1) % t->o->expected;
-        if (++t->count == t->room) {
+        t->count++;
+        probe_busy(t);
+        if (t->count == t->room) {
             t->count = spent = 0;
             t->calls *= 4;
+            probe_busy(t);
         }
     }
 }
@@ -203,35 +180,19 @@ static void run(struct timing *t)
     t->baseline_rss = status_bytes("VmRSS:");
     for (i = 0; i < t->o->warmup; i++) {
         bench_batch(&t->bench, 1, i % t->o->expected, 0, &b);
-        check_digest(t, i % t->o->expected);
+        expected_check(&t->expected, i % t->o->expected, t->bench.digest);
     }
     calibrate(t);
+    t->probe_rounds = t->probes != NULL ? busy_rounds(&t->bench.counter) : 0;
     time_batches(t);
     t->peak_rss = status_bytes("VmHWM:");
     bench_memory(&t->bench, t->calls / 4 + 1, t->o->expected);
 }
 
-/* Ends the process when nobody reads, or when it cannot be written. */
-static void finish(FILE *out)
-{
-    fputs("end\n", out);
-    _exit(fflush(out) == 0 && !ferror(out) ? 0 : 2);
-}
-
-static FILE *open_output(void)
-{
-    FILE *out = fdopen(REPLY_FD, "w");
-
-    if (out == NULL) {
-        _exit(2);
-    }
-    return out;
-}
-
 static void print(const struct timing *t)
 {
     const struct counter *c = &t->bench.counter;
-    FILE *out = open_output();
+    FILE *out = output_open();
     uint64_t i;
 
     fprintf(out, "ngcc-time 1\ncounter %s\nnote %s\n", c->name, c->note.s);
@@ -240,13 +201,20 @@ static void print(const struct timing *t)
     fprintf(out, "overhead-ticks %.3f\nempty-call-ticks %.3f\n", t->overhead, t->empty_call);
     fprintf(out, "baseline-rss %" PRIu64 "\npeak-rss %" PRIu64 "\n", t->baseline_rss,
             t->peak_rss);
+    if (t->probes != NULL) {
+        fprintf(out, "probe-rounds %" PRIu64 "\n", t->probe_rounds);
+    }
     fprintf(out, "batches %" PRIu64 "\n", t->count);
     for (i = 0; i < t->count; i++) {
         const struct batch *b = &t->batches[i];
-        fprintf(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", t->calls, b->ticks,
-                b->ns, b->instructions);
+        fprintf(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, t->calls, b->ticks, b->ns,
+                b->instructions);
+        if (t->probes != NULL) {
+            fprintf(out, " %" PRIu64 " %" PRIu64, t->probes[i], t->probes[i + 1]);
+        }
+        fputc('\n', out);
     }
-    finish(out);
+    output_end(out);
 }
 
 void time_core(const struct time_options *o)
@@ -273,8 +241,8 @@ void probe(const char *counter, int cpu)
 
     counter_open(&c, counter, cpu);
     rate = counter_rate(&c);
-    out = open_output();
+    out = output_open();
     fprintf(out, "ngcc-probe 1\ncounter %s\nnote %s\nrate %.0f\n", c.name, c.note.s, rate);
-    finish(out);
+    output_end(out);
     _exit(0);
 }

@@ -19,6 +19,12 @@ struct time_options {
     uint64_t batch_ticks; /* least ticks of a batch */
     uint64_t warmup;      /* calls before anything is timed */
     uint64_t expected;    /* digests on standard input, hex lines: of messages 0, 1, ... */
+    int probe;            /* mode time: busy probes around each batch */
+    /* Mode pair: the other side, and the seed of its random orders. */
+    const char *library_b, *api_b;
+    int digest_bits_b;
+    uint64_t expected_b; /* digests that follow the first ones; 0: the same ones */
+    uint64_t seed;
 };
 
 /* Times a core and prints what protocol.go reads; never returns. */
