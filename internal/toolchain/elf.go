@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -69,6 +70,9 @@ func maskSectionHeaders(header []byte) {
 
 func writableObjects(f *elf.File) ([]records.Writable, error) {
 	syms, err := f.Symbols()
+	if errors.Is(err, elf.ErrNoSymbols) {
+		return nil, nil // stripped: its objects have no names
+	}
 	if err != nil {
 		return nil, fmt.Errorf("symbols: %w", err)
 	}
