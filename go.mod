@@ -14,6 +14,7 @@ require (
 	golang.org/x/sys v0.46.0
 	golang.org/x/term v0.44.0
 	golang.org/x/tools v0.40.0
+	gonum.org/v1/gonum v0.17.0
 )
 
 require (
@@ -25,5 +26,4 @@ require (
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
-	gonum.org/v1/gonum v0.17.0 // indirect
 )

@@ -65,7 +65,15 @@ func Compare(in Input, judge Judge) (*Diff, error) {
 	measured := 0
 	for _, key := range ev.keys {
 		c := newCell(key)
-		if v, why := ev.fault(key); v != "" {
+		beside, isBeside := judge.(besideJudge)
+		build := ev.builds[label{key.Candidate, key.Label}]
+		if v, why := ev.coreFault(key); v != "" && !(isBeside && ev.ungated(key) && beside.sameCode(*build)) {
+			c.Verdict, c.Reason = v, why
+		} else if isBeside {
+			if beside.judgeBeside(&c, *build, ev.records[key]) {
+				measured++
+			}
+		} else if v, why := ev.recordFault(key); v != "" {
 			c.Verdict, c.Reason = v, why
 		} else {
 			measured++
@@ -79,6 +87,9 @@ func Compare(in Input, judge Judge) (*Diff, error) {
 	for _, c := range judge.Removed() {
 		c.Verdict = Removed
 		d.Cells = append(d.Cells, c)
+	}
+	if beside, ok := judge.(besideJudge); ok {
+		d.Cells = append(d.Cells, beside.unbuilt()...)
 	}
 	slices.SortStableFunc(d.Cells, func(x, y Cell) int { return x.Key.Compare(y.Key) })
 	verdicts := make([]Verdict, len(d.Cells))
@@ -151,11 +162,11 @@ func gather(in Input) (*evidence, error) {
 	return ev, nil
 }
 
-// fault is the verdict of a cell that has no figure to judge, and why. It is
-// empty for a valid figure.
-func (ev *evidence) fault(key Key) (Verdict, string) {
+// coreFault is the verdict of a cell whose core must not be timed, and why. It is
+// empty for a core that was built and has passed its gate.
+func (ev *evidence) coreFault(key Key) (Verdict, string) {
 	l := label{key.Candidate, key.Label}
-	b, g, r := ev.builds[l], ev.gates[l], ev.records[key]
+	b, g := ev.builds[l], ev.gates[l]
 	switch {
 	case b == nil:
 		return Invalid, "build.json does not have this label: build again"
@@ -171,6 +182,21 @@ func (ev *evidence) fault(key Key) (Verdict, string) {
 		return KATFailed, strings.TrimSuffix(known(g.Result)+": "+firstLine(g.Detail, ""), ": ")
 	case g.CodeDigest != b.CodeDigest:
 		return KATFailed, "the gate checked other code than was built: run the gate again"
+	}
+	return "", ""
+}
+
+// ungated says that a core was built and that no gate has looked at it.
+func (ev *evidence) ungated(key Key) bool {
+	l := label{key.Candidate, key.Label}
+	return ev.builds[l] != nil && ev.builds[l].Status == records.BuildOK && ev.gates[l] == nil
+}
+
+// recordFault is the verdict of a cell without a figure to judge, and why. It is
+// empty for a valid figure.
+func (ev *evidence) recordFault(key Key) (Verdict, string) {
+	b, r := ev.builds[label{key.Candidate, key.Label}], ev.records[key]
+	switch {
 	case r == nil:
 		return Invalid, "not measured: there is no record"
 	case r.KAT != records.GatePass:

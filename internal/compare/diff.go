@@ -26,6 +26,7 @@ type Diff struct {
 const (
 	BaseNone   = "none"
 	BaseStored = "stored baseline"
+	BaseBeside = "side by side"
 )
 
 // Base describes what the run was held against.
@@ -35,7 +36,7 @@ type Base struct {
 	Origin     string   `json:"origin,omitempty"`
 	Commit     string   `json:"commit,omitempty"`
 	Date       string   `json:"date,omitempty"`
-	Digest     string   `json:"digest,omitempty" jsonschema:"description=SHA-256 of the baseline file"`
+	Digest     string   `json:"digest,omitempty" jsonschema:"description=SHA-256 of the baseline file; side by side: over the base's builds and all comparisons"`
 	Comparable bool     `json:"comparable"`
 	Differs    []string `json:"differs,omitempty" jsonschema:"description=what keeps the run from being compared with it"`
 	Reason     string   `json:"reason,omitempty" jsonschema:"description=why there is no base, or none that is comparable"`
@@ -43,14 +44,16 @@ type Base struct {
 
 // Statistics that a ratio can be of. Both sides of a ratio use the same.
 const (
-	StatisticLow  = "low"
-	StatisticMean = "mean"
+	StatisticLow   = "low"
+	StatisticMean  = "mean"
+	StatisticQuiet = "quiet"
 )
 
 // Figure is one side of a comparison, in ticks a call of its counter.
 type Figure struct {
-	Mean    float64      `json:"mean" jsonschema:"description=all ticks / all calls"`
+	Mean    float64      `json:"mean" jsonschema:"description=all ticks / all calls; 0 where only side by side was measured"`
 	Low     float64      `json:"low,omitempty" jsonschema:"description=median over trials of the low quantile"`
+	Quiet   float64      `json:"quiet,omitempty" jsonschema:"description=side by side: median over processes of the median of quiet blocks"`
 	Spread  float64      `json:"spread,omitempty" jsonschema:"description=standard deviation over trials of ln; absent when not known"`
 	Trials  int          `json:"trials"`
 	Counter host.Counter `json:"counter"`
@@ -71,9 +74,10 @@ type Cell struct {
 	Reason       string  `json:"reason,omitempty"`
 	Base         *Figure `json:"base,omitempty"`
 	Head         *Figure `json:"head,omitempty"`
-	Statistic    string  `json:"statistic,omitempty" jsonschema:"enum=low,enum=mean"`
+	Statistic    string  `json:"statistic,omitempty" jsonschema:"enum=low,enum=mean,enum=quiet"`
 	Ratio        float64 `json:"ratio,omitempty" jsonschema:"description=head / base; above 1 is slower"`
 	Limit        float64 `json:"limit,omitempty" jsonschema:"description=part by which the ratio may leave 1 without being noticed"`
+	Beside       *Beside `json:"side_by_side,omitempty" jsonschema:"description=what a comparison with the base in one process has shown"`
 }
 
 // Drift says how the figures of unchanged code moved against the baseline. That

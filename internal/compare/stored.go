@@ -113,8 +113,11 @@ func (s *stored) figure(c BaselineCell) Figure {
 
 // Of is f's figure of a statistic, in ticks a call.
 func (f Figure) Of(statistic string) float64 {
-	if statistic == StatisticLow {
+	switch statistic {
+	case StatisticLow:
 		return f.Low
+	case StatisticQuiet:
+		return f.Quiet
 	}
 	return f.Mean
 }

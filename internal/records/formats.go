@@ -20,6 +20,8 @@ type Run struct {
 	Finished    time.Time        `json:"finished,omitzero"`
 	Options     Options          `json:"options"`
 	Root        Root             `json:"root"`
+	Base        *Base            `json:"base,omitempty" jsonschema:"description=the commit that was measured beside; absent without one"`
+	Seed        uint64           `json:"seed,omitempty" jsonschema:"description=of all that was random in the run"`
 	System      string           `json:"system,omitempty" jsonschema:"description=the registered system that was given or recognised"`
 	Host        host.Facts       `json:"host"`
 	Fingerprint host.Fingerprint `json:"fingerprint"`
@@ -34,9 +36,18 @@ type Tool struct {
 
 // Root says which data root the figures belong to.
 type Root struct {
-	Kind   string `json:"kind" jsonschema:"enum=directory,enum=embedded"`
+	Kind   string `json:"kind" jsonschema:"enum=directory,enum=embedded,enum=none,description=none: two cores named on the command line"`
 	Commit string `json:"commit,omitempty" jsonschema:"description=git commit of the data root, 40 hex digits"`
 	Dirty  bool   `json:"dirty,omitempty" jsonschema:"description=the checkout had changes that are not committed"`
+}
+
+// Base says which commit a run was compared with, and what needed no
+// measuring. Labels are written hash-23/QILIN-512.
+type Base struct {
+	Ref    string   `json:"ref" jsonschema:"description=as it was given"`
+	Commit string   `json:"commit"`
+	Same   []string `json:"same,omitempty" jsonschema:"description=labels made from equal sources and flags by the same compiler"`
+	Gone   []string `json:"gone,omitempty" jsonschema:"description=labels that only the base has"`
 }
 
 // Options are the choices that shaped a run, after defaults.

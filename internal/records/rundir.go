@@ -49,6 +49,11 @@ func BatchFileName(candidate, label string, bytes int) string {
 	return fmt.Sprintf("batches/%s/%s__hash_%d.csv.gz", candidate, label, bytes)
 }
 
+// WhyFileName says what the two sides of a comparison differ in.
+func WhyFileName(candidate, label string, bytes int) string {
+	return fmt.Sprintf("pairs/%s/%s__hash_%d.why.json", candidate, label, bytes)
+}
+
 // Abs is the place of rel in the file system.
 func (d Dir) Abs(rel string) string { return filepath.Join(d.Path, filepath.FromSlash(rel)) }
 
@@ -169,8 +174,8 @@ func Unmarshal(name string, data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if r, ok := v.(*Record); ok {
-		if err := r.Check(); err != nil {
+	if c, ok := v.(interface{ Check() error }); ok {
+		if err := c.Check(); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

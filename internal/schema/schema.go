@@ -12,12 +12,13 @@ import (
 
 // types are the files' types by the name of their schema.
 var types = map[string]any{
-	"run":      records.Run{},
-	"build":    records.Build{},
-	"gate":     records.Gate{},
-	"record":   records.Record{},
-	"diff":     compare.Diff{},
-	"baseline": compare.Baseline{},
+	"run":        records.Run{},
+	"build":      records.Build{},
+	"gate":       records.Gate{},
+	"record":     records.Record{},
+	"comparison": records.Comparison{},
+	"diff":       compare.Diff{},
+	"baseline":   compare.Baseline{},
 }
 
 // Files returns the schemas by file name: run.schema.json and so on.
