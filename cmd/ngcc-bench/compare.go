@@ -3,18 +3,21 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ngcc/bench-action/internal/catalog"
 	"github.com/ngcc/bench-action/internal/compare"
+	"github.com/ngcc/bench-action/internal/measure"
 	"github.com/ngcc/bench-action/internal/records"
 	"github.com/ngcc/bench-action/internal/report"
 )
 
 func compareCommand() *cobra.Command {
 	var o options
+	var recompute bool
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Compare a run's figures with the baseline of its system",
@@ -29,6 +32,11 @@ func compareCommand() *cobra.Command {
 				return err
 			}
 			defer unlock()
+			if recompute {
+				if err := recomputeRun(cmd.ErrOrStderr(), dir, root); err != nil {
+					return err
+				}
+			}
 			d, err := compareRun(dir, root, c, o.system)
 			if err != nil {
 				return err
@@ -40,7 +48,37 @@ func compareCommand() *cobra.Command {
 	o.outFlag(cmd, "run directory (default: the newest under "+runsFolder+"/)")
 	o.systemFlag(cmd)
 	o.resultFlags(cmd)
+	cmd.Flags().BoolVar(&recompute, "recompute", false, "compute every side-by-side verdict anew from its blocks first")
 	return cmd
+}
+
+// recomputeRun computes the comparisons of a run anew, from their blocks alone,
+// and fails where a file says something else.
+func recomputeRun(out io.Writer, dir records.Dir, root *dataRoot) error {
+	d, err := loadData(dir, root)
+	if err != nil {
+		return err
+	}
+	cs, err := loadComparisons(dir, d)
+	if err != nil {
+		return err
+	}
+	rs, err := measure.Recompute(dir, cs)
+	if err != nil {
+		return err
+	}
+	wrong := 0
+	for _, r := range rs {
+		for _, f := range r.Differs {
+			wrong++
+			fmt.Fprintf(out, "%s: %s\n", r.Key, f)
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d fields of the comparisons do not follow from their blocks", wrong)
+	}
+	fmt.Fprintf(out, "recomputed: %d comparisons, and every field follows from the blocks\n", len(rs))
+	return nil
 }
 
 func reportCommand() *cobra.Command {
@@ -128,6 +166,15 @@ func loadData(dir records.Dir, root *dataRoot) (*report.Data, error) {
 			}
 		}
 	}
+	if d.Run.Base != nil {
+		cs, err := loadComparisons(dir, d)
+		if err != nil {
+			return nil, err
+		}
+		if d.Why, err = loadWhy(dir, cs); err != nil {
+			return nil, err
+		}
+	}
 	var err error
 	d.Baselines, err = compare.ReadBaselines(root)
 	return d, err
@@ -142,14 +189,61 @@ func compareRun(dir records.Dir, root *dataRoot, c *catalog.Root, system string)
 	if system != "" {
 		d.Run.System = system
 	}
-	diff, err := compare.Against(compare.Input{
+	in := compare.Input{
 		Run: d.Run, Build: d.Build, Gates: d.Gates, Records: d.Records, Baselines: d.Baselines, Catalogue: keysOf(c),
-	})
+	}
+	var diff *compare.Diff
+	if d.Run.Base == nil {
+		diff, err = compare.Against(in)
+	} else {
+		var beside *compare.SideBySide
+		if beside, err = loadBeside(dir, d); err == nil {
+			diff, err = compare.Besides(in, *beside)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	d.Diff = *diff
 	return d, dir.WriteJSON(records.DiffFile, diff)
+}
+
+// loadBeside reads what a run with a base measured side by side.
+func loadBeside(dir records.Dir, d *report.Data) (*compare.SideBySide, error) {
+	base := records.Dir{Path: dir.Abs(baseFolder)}
+	s := &compare.SideBySide{Same: d.Run.Base.Same, Description: compare.Base{Commit: d.Run.Base.Commit, Origin: d.Run.Base.Ref}}
+	if err := base.ReadJSON(records.BuildFile, &s.Build); err != nil {
+		return nil, err
+	}
+	for _, lb := range s.Build.Labels {
+		var g records.Gate
+		switch err := base.ReadJSON(records.GateFileName(lb.Candidate, lb.Label), &g); {
+		case err == nil:
+			s.Gates = append(s.Gates, g)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	var err error
+	s.Comparisons, err = loadComparisons(dir, d)
+	return s, err
+}
+
+// loadComparisons reads the comparisons of the labels that were built.
+func loadComparisons(dir records.Dir, d *report.Data) ([]records.Comparison, error) {
+	var out []records.Comparison
+	for _, lb := range d.Build.Labels {
+		for _, n := range d.Run.Options.Sizes {
+			var c records.Comparison
+			switch err := dir.ReadJSON(records.PairFileName(lb.Candidate, lb.Label, n), &c); {
+			case err == nil:
+				out = append(out, c)
+			case !errors.Is(err, fs.ErrNotExist):
+				return nil, err
+			}
+		}
+	}
+	return out, nil
 }
 
 // keysOf lists every cell that a data root can have.

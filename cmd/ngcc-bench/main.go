@@ -73,7 +73,7 @@ hashes/ and kat/), or on the candidates it brings along.`,
 		return usageError{fmt.Errorf("%w (see ngcc-bench %s --help)", err, c.Name())}
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), buildCommand(), katCommand(), measureCommand(), compareCommand(), reportCommand(),
+	root.AddCommand(runCommand(), abCommand(), buildCommand(), katCommand(), measureCommand(), compareCommand(), reportCommand(),
 		acceptCommand(), listCommand(), hostCommand())
 	return root
 }

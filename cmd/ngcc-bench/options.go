@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ngcc/bench-action/internal/catalog"
+	"github.com/ngcc/bench-action/internal/measure"
 	"github.com/ngcc/bench-action/internal/records"
 )
 
@@ -34,6 +35,9 @@ type options struct {
 	counter    string
 	quick      bool
 	system     string
+	base       string
+	budget     time.Duration
+	minEffect  float64
 	failOn     string
 	json       bool
 }
@@ -68,6 +72,17 @@ func (o *options) measureFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.cpu, "cpu", -1, "CPU to time on (default: the last one this process may use)")
 	cmd.Flags().StringVar(&o.counter, "counter", "auto", "core-cycles, tsc, cntvct, clock, or auto: the best there is")
 	o.systemFlag(cmd)
+}
+
+func (o *options) baseFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.base, "base", "", "commit to compare with, side by side (default: this system's stored baseline)")
+	pairFlags(cmd, o, measure.DefaultBudget)
+}
+
+// pairFlags are those of every side-by-side comparison.
+func pairFlags(cmd *cobra.Command, o *options, budget time.Duration) {
+	cmd.Flags().DurationVar(&o.budget, "budget", budget, "time to spend on comparing, for all cells together")
+	cmd.Flags().Float64Var(&o.minEffect, "min-effect", 100*measure.DefaultMinEffect, "percent below which a change does not matter")
 }
 
 func (o *options) systemFlag(cmd *cobra.Command) {

@@ -22,7 +22,8 @@ func runCommand() *cobra.Command {
 		Short: "Build, gate, time, compare and report",
 		Long: `Run builds the cores, checks their known answers, times those that pass at
 eight message sizes, compares the figures with this system's baseline, and
-prints and writes a report. Started again with the same --out after it was
+prints and writes a report. With --base it measures that commit's cores beside
+these instead, and only what differs between the two. Started again with the same --out after it was
 stopped or killed, it goes on where it was; what changed since is done again.
 
 Exit codes: 0 nothing slower, 1 slower beyond doubt, 2 wrong use, 3 a build or
@@ -36,6 +37,7 @@ a known answer failed, 4 a figure cannot be right or nothing could be measured.`
 	o.sizeFlags(cmd)
 	o.katFlag(cmd)
 	o.measureFlags(cmd)
+	o.baseFlags(cmd)
 	o.resultFlags(cmd)
 	return cmd
 }
@@ -51,15 +53,12 @@ func runAll(cmd *cobra.Command, o options) error {
 		return err
 	}
 	defer unlock()
-	build, err := s.build(ctx)
-	if err != nil {
-		return err
+	if o.base != "" {
+		err = s.runBeside(ctx)
+	} else {
+		err = s.runStored(ctx)
 	}
-	g, err := s.kat(ctx, build)
 	if err != nil {
-		return err
-	}
-	if _, err := s.measure(ctx, build, g); err != nil {
 		return err
 	}
 	if err := s.finish(); err != nil {
@@ -72,6 +71,29 @@ func runAll(cmd *cobra.Command, o options) error {
 	return printResult(cmd, s.dir, d, o.json, failOn)
 }
 
+// runStored takes figures to hold against the stored baseline.
+func (s *session) runStored(ctx context.Context) error {
+	build, err := s.build(ctx)
+	if err != nil {
+		return err
+	}
+	g, err := s.kat(ctx, build)
+	if err != nil {
+		return err
+	}
+	_, err = s.measure(ctx, build, g)
+	return err
+}
+
+// runBeside measures the base in the same run.
+func (s *session) runBeside(ctx context.Context) error {
+	base, err := s.openBase(ctx, s.o.base)
+	if err != nil {
+		return err
+	}
+	return s.compareWithBase(ctx, base)
+}
+
 // begin writes run.json before anything is made. What an earlier call in the
 // same directory found out stays.
 func (s *session) begin() error {
@@ -79,7 +101,7 @@ func (s *session) begin() error {
 	var old records.Run
 	switch err := s.dir.ReadJSON(records.RunFile, &old); {
 	case err == nil:
-		run.Started, run.Fingerprint = old.Started, old.Fingerprint
+		run.Started, run.Fingerprint, run.Seed = old.Started, old.Fingerprint, old.Seed
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

@@ -37,7 +37,12 @@ type session struct {
 	compiler *toolchain.Compiler
 	driver   *driver.Driver
 	plan     records.Plan
+	seed     uint64
+	judge    *session // the base that judges this head; nil: no base is known
 }
+
+// workers is how many labels are built or gated at a time.
+var workers = runtime.NumCPU()
 
 // openSession checks what was asked for before anything is started, takes the
 // run directory and looks at machine and compiler. close gives the directory
@@ -45,7 +50,7 @@ type session struct {
 func openSession(cmd *cobra.Command, o options) (s *session, close func(), err error) {
 	ctx := cmd.Context()
 	o.newRun(time.Now())
-	s = &session{o: o, err: cmd.ErrOrStderr(), plan: measure.DefaultPlan}
+	s = &session{o: o, err: cmd.ErrOrStderr(), plan: measure.DefaultPlan, seed: newSeed()}
 	if s.root, err = openRoot(ctx, o.root); err != nil {
 		return nil, nil, err
 	}
@@ -113,22 +118,32 @@ func gatherFacts(ctx context.Context, cpu int) (host.Facts, error) {
 // say prints a line about the progress of the work.
 func (s *session) say(format string, args ...any) { fmt.Fprintf(s.err, format+"\n", args...) }
 
-// build compiles the labels and the driver.
+// build compiles the driver and the labels.
 func (s *session) build(ctx context.Context) (*records.Build, error) {
-	p := newProgress(s.err, "build", len(s.labels))
-	defer p.end()
-	b := &toolchain.Builder{
-		Compiler: s.compiler, Root: s.catalog, Dir: s.dir, Workers: runtime.NumCPU(), Missing: s.facts.Has,
-		Done: func(lb records.LabelBuild, reused bool) { p.done(lb.Candidate+"/"+lb.Label, buildText(lb, reused)) },
-	}
-	err := os.MkdirAll(s.dir.Abs("driver"), 0o755)
-	if err != nil {
+	if err := s.buildDriver(ctx); err != nil {
 		return nil, err
 	}
-	if s.driver, err = driver.Compile(ctx, s.compiler.Command, s.compiler.ID(), s.compiler.Emulator, s.dir.Abs("driver")); err != nil {
-		return nil, fmt.Errorf("the measuring program does not build with %s: %w", s.compiler.Command, err)
+	return s.cores(ctx, "build")
+}
+
+func (s *session) buildDriver(ctx context.Context) error {
+	err := os.MkdirAll(s.dir.Abs("driver"), 0o755)
+	if err != nil {
+		return err
 	}
-	return b.Build(ctx, s.labels)
+	if s.driver, err = driver.Compile(ctx, s.compiler.Command, s.compiler.ID(), s.compiler.Emulator, s.dir.Abs("driver")); err != nil {
+		return fmt.Errorf("the measuring program does not build with %s: %w", s.compiler.Command, err)
+	}
+	return nil
+}
+
+// cores compiles the labels; stage names them on the screen.
+func (s *session) cores(ctx context.Context, stage string) (*records.Build, error) {
+	p := newProgress(s.err, stage, len(s.labels))
+	defer p.end()
+	return s.builder(func(lb records.LabelBuild, reused bool) {
+		p.done(lb.Candidate+"/"+lb.Label, buildText(lb, reused))
+	}).Build(ctx, s.labels)
 }
 
 func buildText(lb records.LabelBuild, reused bool) string {
@@ -157,7 +172,7 @@ func (s *session) kat(ctx context.Context, build *records.Build) (gates, error) 
 	p := newProgress(s.err, "kat", len(todo))
 	defer p.end()
 	results := make([]records.Gate, len(todo))
-	err := toolchain.Parallel(ctx, runtime.NumCPU(), len(todo), func(ctx context.Context, j int) error {
+	err := toolchain.Parallel(ctx, workers, len(todo), func(ctx context.Context, j int) error {
 		lb := build.Labels[todo[j]]
 		g, reused, err := s.gate(ctx, s.labelOf(lb), lb)
 		if err != nil {
@@ -191,10 +206,11 @@ func (s *session) labelOf(lb records.LabelBuild) catalog.Label {
 
 // gate checks one label unless a finished result from equal inputs is there.
 func (s *session) gate(ctx context.Context, l catalog.Label, lb records.LabelBuild) (*records.Gate, bool, error) {
+	files, candidate := s.vectorsOf(l)
 	o := kat.Options{
 		Candidate: lb.Candidate, Label: lb.Label, Instance: lb.Instance, DigestBits: lb.DigestBits,
-		API: lb.API, Kind: l.Candidate.Gate, Mode: s.o.kat,
-		Files: s.catalog.FS, Manifest: l.Candidate.Manifest, CAVP: l.Candidate.Vectors, Bytes: s.sizes,
+		API: lb.API, Kind: candidate.Gate, Mode: s.o.kat,
+		Files: files, Manifest: candidate.Manifest, CAVP: candidate.Vectors, Bytes: s.sizes,
 		LibraryDigest: lb.LibraryDigest, CodeDigest: lb.CodeDigest,
 		Open: func(ctx context.Context) (kat.Hasher, error) {
 			core := driver.Core{Library: s.dir.Abs(lb.Library), API: lb.API, DigestBits: lb.DigestBits}
@@ -227,28 +243,8 @@ func (s *session) gate(ctx context.Context, l catalog.Label, lb records.LabelBui
 // message of 1 GiB under an emulator takes minutes.
 const gateTimeout = 20 * time.Minute
 
-// measure times every cell whose label passed its gate, alone on this host.
+// measure times every cell whose label passed its gate.
 func (s *session) measure(ctx context.Context, build *records.Build, g gates) ([]records.Record, error) {
-	if s.compiler.Emulated() {
-		return nil, usageError{fmt.Errorf("%s makes code for %s, which runs here under %s: it can be gated (ngcc-bench kat), and its speed here means nothing", s.compiler.Command, s.compiler.Arch, s.compiler.Emulator[0])}
-	}
-	if err := driver.StayOff(s.cpu); err != nil {
-		return nil, err
-	}
-	unlock, err := driver.LockHost(ctx, func(pid int) {
-		s.say("waiting: process %d is timing on this host", pid)
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	fp, err := s.fingerprint(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.note(func(run *records.Run) { run.Fingerprint = fp }); err != nil {
-		return nil, err
-	}
 	var cells []measure.Cell
 	for _, lb := range build.Labels {
 		gate, ok := g[lb.Candidate+"/"+lb.Label]
@@ -259,6 +255,16 @@ func (s *session) measure(ctx context.Context, build *records.Build, g gates) ([
 			cells = append(cells, measure.Cell{Build: lb, Gate: gate, Bytes: n})
 		}
 	}
+	var out []records.Record
+	err := s.bench(ctx, func(fp host.Fingerprint) (err error) {
+		out, err = s.time(ctx, fp, cells)
+		return err
+	})
+	return out, err
+}
+
+// time times cells; bench holds the host for it.
+func (s *session) time(ctx context.Context, fp host.Fingerprint, cells []measure.Cell) ([]records.Record, error) {
 	p := newProgress(s.err, "measure", len(cells))
 	defer p.end()
 	b := &measure.Bench{

@@ -18,7 +18,9 @@ type Data struct {
 	Records   []records.Record
 	Diff      compare.Diff
 	Baselines []compare.Baseline
-	RunDir    string // as the user gave it, for naming files
+	// Why says, by cell, what the code of both sides differs in.
+	Why    map[string][]string
+	RunDir string // as the user gave it, for naming files
 }
 
 // changed says whether a cell belongs in the list of changes: its figure moved
@@ -83,6 +85,9 @@ func (d Data) counters() []host.Counter {
 func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
+	}
+	if strings.HasSuffix(one, "s") {
+		one += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, one)
 }

@@ -19,6 +19,7 @@ func Markdown(d Data) string {
 	out.WriteString(summary(d))
 	for _, section := range []struct{ title, body string }{
 		{"What changed", changes(d)},
+		{"Why", why(d)},
 		{"Failures", failures(d)},
 		{"Not compared", notCompared(d)},
 		{"Beside the registered systems", beside(d)},
@@ -74,9 +75,25 @@ func perByteText(f *compare.Figure, statistic string, messageBytes int) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
+// ratioText is a cell's ratio, with its interval where it has one.
+func ratioText(c compare.Cell) string {
+	text := Ratio(c.Ratio)
+	if b := c.Beside; b != nil && b.Lo > 0 {
+		text += fmt.Sprintf(", 95 %%: %+.2f to %+.2f %%", 100*(b.Lo-1), 100*(b.Hi-1))
+	}
+	return text
+}
+
 // comparedText says what a ratio is of.
 func comparedText(c compare.Cell) string {
 	base := c.Base
+	if b := c.Beside; b != nil && b.Processes > 0 {
+		text := fmt.Sprintf("side by side, %s, %.0f %% of blocks quiet", plural(b.Processes, "process"), 100*b.QuietShare)
+		if b.BusyDisagrees {
+			text += "; beside a busy neighbour " + Ratio(b.BusyRatio)
+		}
+		return text
+	}
 	if base == nil || c.Head == nil {
 		return Absent
 	}
@@ -105,10 +122,26 @@ func changes(d Data) string {
 		rows = append(rows, []string{
 			inline(c.Key.String()),
 			perByteText(c.Base, c.Statistic, c.MessageBytes) + " → " + perByteText(c.Head, c.Statistic, c.MessageBytes) + unit,
-			Ratio(c.Ratio), comparedText(c), inline(verdict),
+			ratioText(c), comparedText(c), inline(verdict),
 		})
 	}
 	return table([]string{"cell", "base → head", "ratio", "compared", "verdict"}, []bool{false, true, true}, rows)
+}
+
+// why lists, for each cell called slower or faster, what its code differs in.
+func why(d Data) string {
+	var out strings.Builder
+	for _, c := range d.cells(changed) {
+		lines := d.Why[c.Key.String()]
+		if len(lines) == 0 {
+			continue
+		}
+		fmt.Fprintf(&out, "- %s\n", inline(c.Key.String()))
+		for _, l := range lines {
+			fmt.Fprintf(&out, "  - %s\n", inline(l))
+		}
+	}
+	return out.String()
 }
 
 // failures shows the compiler's message and the first wrong vector of each

@@ -69,7 +69,7 @@ func changeLines(d Data) [][]string {
 		}
 		rows = append(rows, []string{
 			string(c.Verdict), c.Key.String(),
-			perByteText(c.Base, c.Statistic, c.MessageBytes) + " → " + perByteText(c.Head, c.Statistic, c.MessageBytes) + unit + "  " + Ratio(c.Ratio),
+			perByteText(c.Base, c.Statistic, c.MessageBytes) + " → " + perByteText(c.Head, c.Statistic, c.MessageBytes) + unit + "  " + ratioText(c),
 		})
 	}
 	return rows
