@@ -31,14 +31,15 @@ int CryptHash(int bits, const unsigned char *msg, unsigned long long n, unsigned
 int CryptHash(int bits, const unsigned char *msg, unsigned long long n, unsigned char *digest)
 {
     int returned = inner_hash(bits, msg, n, digest);
-    uint64_t x = digest[0] | 1u;
+    uint64_t x = digest[0];
+    volatile uint64_t kept;
     unsigned i;
 
     for (i = 0; i < SPIN; i++) {
         x = x * 0x9e3779b97f4a7c15u + (x >> 63 << 1);
     }
-    digest[0] = (unsigned char)(digest[0] + (x == 0)); /* odd: never 0 */
-    return returned;
+    kept = x; /* or the compiler would leave the steps out */
+    return returned + (int)(kept & 0);
 }
 `
 
