@@ -130,10 +130,12 @@ func TestCreateSweepsAndLocks(t *testing.T) {
 	if _, _, err := Create(dir); err == nil || !strings.Contains(err.Error(), "in use by another ngcc-bench") {
 		t.Errorf("second one at once: %v", err)
 	}
-	if err := d.Write("records/a.json", []byte("{}")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{RunFile, "records/a.json", ".git/HEAD", "records/.keep"} {
+		if err := d.Write(name, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, name := range []string{"records/.a.json123", "build/.stage-1/x.c"} {
+	for _, name := range []string{"records/.a.json1234567", "build/.stage-1/x.c"} {
 		if err := os.MkdirAll(filepath.Dir(d.Abs(name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -147,12 +149,28 @@ func TestCreateSweepsAndLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	for _, name := range []string{"records/.a.json123", "build/.stage-1"} {
+	for _, name := range []string{"records/.a.json1234567", "build/.stage-1"} {
 		if _, err := os.Stat(d.Abs(name)); err == nil {
 			t.Errorf("%s is still there", name)
 		}
 	}
-	if _, err := os.Stat(d.Abs("records/a.json")); err != nil {
+	for _, name := range []string{"records/a.json", ".git/HEAD", "records/.keep"} {
+		if _, err := os.Stat(d.Abs(name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// --out . in a checkout must not touch it.
+func TestCreateRefusesOtherFolders(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Create(dir); err == nil || !strings.Contains(err.Error(), "holds other files (.git) and is no run directory") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
 		t.Error(err)
 	}
 }

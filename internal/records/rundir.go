@@ -11,7 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"syscall"
 
 	"github.com/google/renameio/v2"
@@ -58,7 +58,8 @@ func WhyFileName(candidate, label string, bytes int) string {
 func (d Dir) Abs(rel string) string { return filepath.Join(d.Path, filepath.FromSlash(rel)) }
 
 // Create makes the run directory if needed, takes it for this process alone
-// and removes what a killed run was in the middle of writing. The lock ends
+// and removes what a killed run was in the middle of writing. A folder that
+// holds something else than a run is refused and left as it is. The lock ends
 // with the process, or when unlock is called.
 func Create(path string) (d Dir, unlock func(), err error) {
 	d = Dir{path}
@@ -76,28 +77,50 @@ func Create(path string) (d Dir, unlock func(), err error) {
 		}
 		return d, nil, fmt.Errorf("run directory %s: lock: %w", path, err)
 	}
-	if err := d.sweep(); err != nil {
+	if err := errors.Join(d.ours(), d.sweep()); err != nil {
 		f.Close()
 		return d, nil, err
 	}
 	return d, func() { f.Close() }, nil
 }
 
-// sweep removes unfinished temporary files: their names begin with a dot, as
-// those of no finished file do.
+// ours refuses a folder with files that no run put there: one without run.json
+// that is not empty.
+func (d Dir) ours() error {
+	entries, err := os.ReadDir(d.Path)
+	if err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	if _, err := os.Lstat(d.Abs(RunFile)); err == nil {
+		return nil
+	}
+	for _, e := range entries {
+		if !unfinished.MatchString(e.Name()) {
+			return fmt.Errorf("%s holds other files (%s) and is no run directory: choose an empty or a new one with --out", d.Path, e.Name())
+		}
+	}
+	return nil
+}
+
+// unfinished are the names of temporary files and folders: those that renameio
+// gives, and those that builds work in.
+var unfinished = regexp.MustCompile(`^\.(.+[0-9]{6,}|(stage|pad|driver)-.*)$`)
+
+// sweep removes temporary files and folders of a run that was killed. It looks
+// only into a run directory.
 func (d Dir) sweep() error {
+	if _, err := os.Lstat(d.Abs(RunFile)); err != nil {
+		return nil
+	}
 	return filepath.WalkDir(d.Path, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
+		if err != nil || path == d.Path || !unfinished.MatchString(e.Name()) {
 			return err
 		}
-		if strings.HasPrefix(e.Name(), ".") && path != d.Path {
-			if e.IsDir() {
-				if err := os.RemoveAll(path); err != nil {
-					return err
-				}
-				return fs.SkipDir
-			}
-			return os.Remove(path)
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+		if e.IsDir() {
+			return fs.SkipDir
 		}
 		return nil
 	})
