@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -176,7 +177,12 @@ func loadData(dir records.Dir, root *dataRoot) (*report.Data, error) {
 		}
 	}
 	var err error
-	d.Baselines, err = compare.ReadBaselines(root)
+	var baselines fs.FS = root
+	if d.Run.Base != nil {
+		// A base brings its own: the head does not judge itself.
+		baselines = os.DirFS(dir.Abs(baseRoot))
+	}
+	d.Baselines, err = compare.ReadBaselines(baselines)
 	return d, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ngcc/bench-action/internal/catalog"
+	"github.com/ngcc/bench-action/internal/compare"
 	"github.com/ngcc/bench-action/internal/driver"
 	"github.com/ngcc/bench-action/internal/host"
 	"github.com/ngcc/bench-action/internal/measure"
@@ -26,7 +27,11 @@ func (s *session) compareWithBase(ctx context.Context, base *session) error {
 	if err := s.notePairing(base, p); err != nil {
 		return err
 	}
-	s.labels = slices.Concat(p.changed, p.fresh)
+	sentinels, err := s.sentinels(ctx, base, p.same)
+	if err != nil {
+		return err
+	}
+	s.labels = slices.Concat(p.changed, p.fresh, sentinels)
 	base.labels = counterparts(base, p)
 	s.say("base     %.12s: %d labels are the same code, %d changed, %d new, %d removed", base.root.info.Commit, len(p.same), len(p.changed), len(p.fresh), len(p.gone))
 	if len(s.labels)+len(base.labels) == 0 {
@@ -46,7 +51,8 @@ func (s *session) compareWithBase(ctx context.Context, base *session) error {
 	for _, lb := range baseBuild.Labels {
 		old[lb.Candidate+"/"+lb.Label] = lb
 	}
-	// Other sources can give the same code: such a label needs no gate.
+	// Other sources can give the same code: such a label needs no gate. A
+	// sentinel has no counterpart, and is timed.
 	differs := func(lb records.LabelBuild) bool {
 		was, ok := old[lb.Candidate+"/"+lb.Label]
 		return !ok || was.CodeDigest != lb.CodeDigest
@@ -63,7 +69,15 @@ func (s *session) compareWithBase(ctx context.Context, base *session) error {
 	if err != nil {
 		return err
 	}
-	return s.measurePairs(ctx, base, build, old, g, bg)
+	return s.measurePairs(ctx, base, build, old, g, bg, keys(sentinels))
+}
+
+func keys(labels []catalog.Label) []string {
+	var out []string
+	for _, l := range labels {
+		out = append(out, l.Key())
+	}
+	return out
 }
 
 // only is a build reduced to the labels that keep says.
@@ -94,9 +108,48 @@ func counterparts(base *session, p pairing) []catalog.Label {
 	return out
 }
 
+// sentinelLabels is how many labels of unchanged code are timed in a run with a
+// base, and sentinelBytes at which size: if they moved together, the host did.
+const (
+	sentinelLabels = 4
+	sentinelBytes  = 1024
+)
+
+// sentinels are labels of unchanged code to hold against the base's stored
+// baseline: none where no baseline is comparable, or the size is not asked for.
+func (s *session) sentinels(ctx context.Context, base *session, same []catalog.Label) ([]catalog.Label, error) {
+	baselines, err := compare.ReadBaselines(base.root)
+	if err != nil || len(baselines) == 0 || !slices.Contains(s.sizes, sentinelBytes) || s.compiler.Emulated() {
+		return nil, err
+	}
+	if err := s.buildDriver(ctx); err != nil {
+		return nil, err
+	}
+	fp, err := s.fingerprint(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, _ := compare.Recognise(baselines, fp)
+	if b == nil || len(compare.Differences(b.Fingerprint, fp)) > 0 {
+		return nil, nil
+	}
+	var out []catalog.Label
+	for _, l := range same {
+		key := compare.Key{Candidate: l.Candidate.ID, Label: l.String(), MessageBytes: sentinelBytes}
+		if _, known := b.Cell(key); known {
+			out = append(out, l)
+		}
+	}
+	// Spread over the catalogue, the same ones in every run.
+	for len(out) > sentinelLabels {
+		out = slices.Delete(out, len(out)/2, len(out)/2+1)
+	}
+	return out, nil
+}
+
 // measurePairs compares every changed label that passed on both sides, at every
-// size, and times what is new.
-func (s *session) measurePairs(ctx context.Context, base *session, build *records.Build, old map[string]records.LabelBuild, g, bg gates) error {
+// size, and times what is new and the sentinels.
+func (s *session) measurePairs(ctx context.Context, base *session, build *records.Build, old map[string]records.LabelBuild, g, bg gates, same []string) error {
 	var cells []measure.PairCell
 	var fresh []measure.Cell
 	for _, lb := range build.Labels {
@@ -108,6 +161,7 @@ func (s *session) measurePairs(ctx context.Context, base *session, build *record
 		was, paired := old[key]
 		for _, n := range s.sizes {
 			switch {
+			case slices.Contains(same, key) && n != sentinelBytes:
 			case !paired:
 				fresh = append(fresh, measure.Cell{Build: lb, Gate: gate, Bytes: n})
 			case bg[key].Result == records.GatePass:
@@ -117,6 +171,9 @@ func (s *session) measurePairs(ctx context.Context, base *session, build *record
 	}
 	var cs []records.Comparison
 	err := s.bench(ctx, func(fp host.Fingerprint) (err error) {
+		if len(cells)+len(fresh) == 0 {
+			return nil
+		}
 		p := newProgress(s.err, "compare", len(cells))
 		b := &measure.PairBench{
 			Dir: s.dir, Runner: s.driver, CPU: s.cpu, Counter: s.o.counter, Seed: s.seed, MinEffect: s.o.minEffect / 100, Budget: s.o.budget,
@@ -200,13 +257,7 @@ func newSeed() uint64 { return rand.Uint64() >> 11 }
 
 // notePairing writes into run.json what the run is compared with.
 func (s *session) notePairing(base *session, p pairing) error {
-	b := &records.Base{Ref: s.o.base, Commit: base.root.info.Commit}
-	for _, l := range p.same {
-		b.Same = append(b.Same, l.Key())
-	}
-	for _, l := range p.gone {
-		b.Gone = append(b.Gone, l.Key())
-	}
+	b := &records.Base{Ref: s.o.base, Commit: base.root.info.Commit, Same: keys(p.same), Gone: keys(p.gone)}
 	return s.note(func(run *records.Run) {
 		if run.Seed != 0 {
 			s.seed = run.Seed
