@@ -71,12 +71,22 @@ func TestPairMisbehaving(t *testing.T) {
 			{"memo_content", KindRemembers, "same message ", "B"},
 			{"nonzero", KindReturned, "it returned -7", "B"},
 			{"register", KindConvention, "it changed ", "B"},
+			{"mxcsr", KindConvention, "it changed ", "B"},
+			{"wrong", KindWrongDigest, "timed message", "A"},
+			{"memo_content", KindRemembers, "same message ", "A"},
+			{"register", KindConvention, "it changed ", "A"},
+			{"crash", KindCrashed, "SIGSEGV", "A"},
+			{"nameless", KindLoad, "CryptHash", "A"},
+			{"nameless", KindLoad, "CryptHash", "B"},
 			{"crash", KindCrashed, "SIGSEGV", "B"},
-			{"exit", KindExited, "exit code 0", ""},
+			{"exit", KindExited, "it called exit", "B"},
 			{"loop", KindTimedOut, "", ""},
 		} {
-			t.Run(test.core, func(t *testing.T) {
+			t.Run(test.core+test.side, func(t *testing.T) {
 				spec := p.pairSpec(t, "good", test.core)
+				if test.side == "A" {
+					spec.A, spec.B = spec.B, spec.A
+				}
 				if test.kind == KindTimedOut {
 					spec.Timeout = time.Second
 				}
@@ -87,6 +97,26 @@ func TestPairMisbehaving(t *testing.T) {
 			})
 		}
 	})
+}
+
+// What writes over the driver's memory is no figure.
+func TestPairPolluted(t *testing.T) {
+	d := native.use(t)
+	for _, core := range []string{"pollute", "pollute_writable"} {
+		for seed := range uint64(4) {
+			spec := native.pairSpec(t, "good", core)
+			spec.Seed = seed
+			r, err := d.Pair(t.Context(), spec)
+			if err == nil {
+				t.Fatalf("%s: %d blocks", core, len(r.Blocks))
+			}
+			e := coreError(t, err)
+			if e.Side != "B" || core == "pollute" && (e.Kind != KindOutside || !strings.Contains(e.Detail, "of the driver's ")) {
+				t.Errorf("%s: %v", core, err)
+			}
+			t.Logf("%s: %v", core, err)
+		}
+	}
 }
 
 func TestPairRefuses(t *testing.T) {

@@ -32,6 +32,7 @@ var kinds = map[int]ErrorKind{
 	24: KindLoad,
 	25: KindCounter,
 	26: KindConvention,
+	27: KindExited,
 }
 
 // Operations of a request; csrc/serve.c has the same numbers.

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -22,10 +23,12 @@ static const struct {
 
 enum access { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE };
 
-static unsigned char stack[65536];
+#define STACK_BYTES 65536
+
+static unsigned char *stack; /* a mapping of its own, since the variables may be locked */
 static volatile enum phase current_phase;
 static volatile uint64_t current_bits;
-static const struct region *volatile watched[4]; /* message, digest, forbidden, forbidden */
+static const struct region *volatile watched[4]; /* message, digest, forbidden ones */
 
 void crash_phase(enum phase phase, uint64_t msg_bits)
 {
@@ -191,8 +194,15 @@ void crash_install(void)
     size_t i;
 
     memset(&alternate, 0, sizeof alternate);
+    if (stack == NULL) {
+        void *m = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (m == MAP_FAILED) {
+            reply_fail_text(ST_DRIVER, "no memory for the signals' stack");
+        }
+        stack = m;
+    }
     alternate.ss_sp = stack;
-    alternate.ss_size = sizeof stack;
+    alternate.ss_size = STACK_BYTES;
     sigaltstack(&alternate, NULL);
     memset(&action, 0, sizeof action);
     action.sa_sigaction = handle;

@@ -20,7 +20,7 @@ void crash_phase(enum phase phase, uint64_t msg_bits);
 /* The guarded buffers of the call to come, or NULL. */
 void crash_watch(const struct region *message, const struct region *digest);
 
-/* What the core may not touch at all in the calls to come, two regions or NULL. */
+/* What the core may not touch at all in the calls to come; regions or NULL. */
 void crash_forbid(const struct region *a, const struct region *b);
 
 #endif

@@ -67,3 +67,9 @@ int input_read(void *data, size_t n)
     }
     return 1;
 }
+
+void input_forget(void)
+{
+    memset(buffer, 0, sizeof buffer);
+    buffer_start = buffer_end = 0;
+}

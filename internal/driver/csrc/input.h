@@ -16,4 +16,7 @@ void input_open(void);
  */
 int input_read(void *data, size_t n);
 
+/* Overwrites what is left of the input in memory: a core may look for it. */
+void input_forget(void);
+
 #endif

@@ -9,6 +9,7 @@
 
 static int as_text;
 static char current_side;
+static void (*on_failure)(void);
 
 void text_add(struct text *t, const char *s)
 {
@@ -68,6 +69,11 @@ void reply_side(char side)
     current_side = side;
 }
 
+void reply_on_failure(void (*prepare)(void))
+{
+    on_failure = prepare;
+}
+
 void reply_write(const void *data, size_t n)
 {
     const char *p = data;
@@ -102,6 +108,9 @@ void reply_frame(enum status status, uint64_t value, const void *payload, size_t
 
 void reply_fail(enum status status, const struct text *t)
 {
+    if (on_failure != NULL) {
+        on_failure();
+    }
     if (as_text) {
         struct text line = {{0}, 0};
         size_t i;

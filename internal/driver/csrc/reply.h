@@ -28,7 +28,8 @@ enum status {
     ST_WRONG = 23,
     ST_LOAD = 24,
     ST_COUNTER = 25,
-    ST_CONVENTION = 26
+    ST_CONVENTION = 26,
+    ST_EXITED = 27 /* mode pair only */
 };
 
 /* A text built without the C library; what does not fit is cut off. */
@@ -49,6 +50,9 @@ void reply_as_text(void);
 
 /* From now on failures are those of that side of a pair, 'A' or 'B'; 0: of none. */
 void reply_side(char side);
+
+/* Called before a failure is reported; the caller of reply_fail may be a signal handler. */
+void reply_on_failure(void (*prepare)(void));
 
 /* Writes all of it, or ends the process when nobody reads. */
 void reply_write(const void *data, size_t n);
