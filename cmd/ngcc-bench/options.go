@@ -35,6 +35,7 @@ type options struct {
 	counter    string
 	quick      bool
 	system     string
+	fixedHost  bool
 	base       string
 	budget     time.Duration
 	minEffect  float64
@@ -71,6 +72,7 @@ func (o *options) katFlag(cmd *cobra.Command) {
 func (o *options) measureFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.cpu, "cpu", -1, "CPU to time on (default: the last one this process may use)")
 	cmd.Flags().StringVar(&o.counter, "counter", "auto", "core-cycles, tsc, cntvct, clock, or auto: the best there is")
+	cmd.Flags().BoolVar(&o.fixedHost, "require-fixed-host", false, "refuse a machine that ngcc-bench host calls not fixed")
 	o.systemFlag(cmd)
 }
 

@@ -53,6 +53,9 @@ func runAll(cmd *cobra.Command, o options) error {
 		return err
 	}
 	defer unlock()
+	if err := s.checkHost(ctx); err != nil {
+		return err
+	}
 	if o.base != "" {
 		err = s.runBeside(ctx)
 	} else {
@@ -194,6 +197,9 @@ func measureCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return stage(cmd, o, func(ctx context.Context, s *session) error {
+				if err := s.checkHost(ctx); err != nil {
+					return err
+				}
 				build, err := s.build(ctx)
 				if err != nil {
 					return err

@@ -47,10 +47,57 @@ func Gather(fsys fs.FS, benchCPU int) (Facts, error) {
 	r.processor(&f, cpus)
 	f.Virtualisation = r.virtualisation(slices.Contains(f.Features, "hypervisor"))
 	r.clock(&f)
-	f.SMT = r.smt(benchCPU, f.virtual())
+	siblings := r.siblings(benchCPU)
+	f.SMT = r.smt(siblings, f.virtual())
+	f.Siblings = slices.DeleteFunc(siblings, func(c int) bool { return c == benchCPU })
+	f.FastCPUs = r.fastCPUs(&f, online)
 	r.perf(&f)
-	f.Isolated = slices.Contains(r.cpuList(cpuDir+"/isolated"), benchCPU)
+	r.alone(&f)
+	f.CPULimit, f.CPULimitFile = r.cpuLimit()
 	return f, nil
+}
+
+// siblings are the CPUs of the bench CPU's core, itself among them; empty where
+// they are not shown.
+func (r root) siblings(cpu int) []int {
+	return r.cpuList(fmt.Sprintf("%s/cpu%d/topology/thread_siblings_list", cpuDir, cpu))
+}
+
+// alone fills in who leaves the bench CPU alone.
+func (r root) alone(f *Facts) {
+	for _, file := range []string{cpuDir + "/isolated", cgroupV2[0] + "/cpuset.cpus.isolated"} {
+		f.Isolated = f.Isolated || slices.Contains(r.cpuList(file), f.BenchCPU)
+	}
+	if !r.exists(cpuDir + "/nohz_full") {
+		return
+	}
+	f.NohzFull = "off" // "(null)" where no CPU is
+	if slices.Contains(r.cpuList(cpuDir+"/nohz_full"), f.BenchCPU) {
+		f.NohzFull = "on"
+	}
+}
+
+// fastCPUs are the CPUs online of the fastest kind; none when the bench CPU is one
+// of them. Intel's small cores are known by their PMU; its cpu_capacity differs
+// between large cores too. Others go by the capacity, 1024 for the fastest
+// (kernel, Documentation/scheduler/sched-capacity.rst).
+func (r root) fastCPUs(f *Facts, online []int) (fast []int) {
+	if f.smallIntel() {
+		return r.cpuList("sys/devices/cpu_core/cpus")
+	}
+	capacity := func(cpu int) int64 { return r.number(fmt.Sprintf("%s/cpu%d/cpu_capacity", cpuDir, cpu)) }
+	own := capacity(f.BenchCPU)
+	if f.Arch != "aarch64" || own == 0 {
+		return nil
+	}
+	var most int64
+	for _, cpu := range online {
+		most = max(most, capacity(cpu))
+	}
+	if 10*own >= 8*most { // two clusters of one kind may differ a little
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(online), func(cpu int) bool { return 10*capacity(cpu) < 8*most })
 }
 
 // processor fills in what the bench CPU is.
@@ -125,18 +172,16 @@ func (r root) clock(f *Facts) {
 	}
 }
 
-// smt says whether the bench CPU may share its core. A virtual machine that sees
-// no siblings knows nothing of those that its host has.
-func (r root) smt(cpu int, virtual bool) string {
+// smt says whether the bench CPU may share its core: siblings are its CPUs online,
+// or empty. A virtual machine that sees no siblings knows nothing of those that
+// its host has.
+func (r root) smt(siblings []int, virtual bool) string {
 	state := onOff(r.line(cpuDir + "/smt/active"))
-	if state == "" {
-		siblings := r.cpuList(fmt.Sprintf("%s/cpu%d/topology/thread_siblings_list", cpuDir, cpu))
-		switch {
-		case len(siblings) > 1:
-			state = "on"
-		case len(siblings) == 1:
-			state = "off"
-		}
+	switch {
+	case len(siblings) > 1:
+		state = "on"
+	case len(siblings) == 1:
+		state = "off" // this core is, even if others are not
 	}
 	if virtual && state == "off" {
 		return ""
@@ -161,6 +206,7 @@ func (r root) perf(f *Facts) {
 		if u.Name() == "cpu" || slices.Contains(r.cpuList(path.Join(pmuDir, u.Name(), "cpus")), f.BenchCPU) {
 			f.PMU = u.Name()
 			f.PMUType = int(r.number(path.Join(pmuDir, u.Name(), "type")))
+			f.Rdpmc = r.line(path.Join(pmuDir, u.Name(), "rdpmc"))
 			return
 		}
 	}

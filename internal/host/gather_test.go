@@ -144,7 +144,9 @@ func TestGatherDamaged(t *testing.T) {
 				files[file] = bad
 				f, _ := Gather(files, 2) // it must not panic; an error is right if online is lost
 				f.Table()
+				f.BenchTable()
 				f.Problems()
+				f.Look(files)
 				f.Has([]string{"avx2"})
 			}
 			files[file] = good

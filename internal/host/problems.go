@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,32 +37,73 @@ func (f Facts) boostBeatsLimit() bool {
 // virtual says whether this is a virtual machine, container or not.
 func (f Facts) virtual() bool { return strings.HasPrefix(f.Virtualisation, "virtual machine") }
 
-// Problem is a fact that makes the machine a poor bench.
+// Problem is a fact, or something measured, that makes the machine a poor bench.
 type Problem struct {
-	Name   string `json:"name"`   // what is wrong, in two or three words
-	Detail string `json:"detail"` // what it does to figures
-	Mend   string `json:"mend,omitempty" jsonschema:"description=the exact command that mends it, where there is one"`
+	// Name is what is wrong, in two or three words.
+	Name string `json:"name"`
+	// Detail is what it does to figures.
+	Detail string `json:"detail"`
+	// Effect is what it did while the machine was measured, where that shows.
+	Effect string `json:"effect,omitempty"`
+	// Mend is the exact command that mends it, where there is one, for a shell.
+	Mend string `json:"mend,omitempty"`
+	// NotFixed marks those for which --require-fixed-host refuses the machine;
+	// see the function NotFixed.
+	NotFixed bool `json:"not_fixed,omitempty"`
 }
 
 // Problems lists what is wrong with the machine as a bench, as far as its facts
-// tell, the worst first. Its order is stable.
+// tell, the worst first. Its order is stable. The function Problems adds what was
+// measured.
 func (f Facts) Problems() []Problem {
 	var problems []Problem
 	for _, check := range []func() (Problem, bool){
 		f.virtualProblem, f.clockProblem, f.boostProblem, f.governorProblem, f.smtProblem,
-		f.coreProblem, f.pmuProblem, f.paranoidProblem, f.userAccessProblem, f.watchdogProblem,
+		f.coreProblem, f.pmuProblem, f.paranoidProblem, f.limitProblem, f.oneCPUProblem,
+		f.rdpmcProblem, f.userAccessProblem, f.watchdogProblem, f.isolationProblem, f.tickProblem,
 		f.microcodeProblem,
 	} {
 		if p, bad := check(); bad {
+			p.NotFixed = notFixed[p.Name] || strings.HasPrefix(p.Name, governor)
 			problems = append(problems, p)
 		}
 	}
 	return problems
 }
 
+// The names of those problems that others depend on.
+const (
+	virtualMachine = "virtual machine"
+	clockHidden    = "clock hidden"
+	clockFree      = "clock free"
+	boostOn        = "boost on"
+	governor       = "governor " // and its name
+	smtOn          = "SMT on"
+	efficiencyCore = "efficiency core"
+	noCoreCycles   = "no core cycles"
+	perfRefused    = "perf events refused"
+	cpuTimeLimited = "CPU time limited"
+	oneCPU         = "one CPU only"
+	notIsolated    = "not isolated"
+	stolen         = "time stolen"
+	throttled      = "thermal throttling"
+	clockUnsteady  = "clock unsteady"
+	coreShared     = "core shared"
+	heldOff        = "held off the CPU"
+	otherLoad      = "other load"
+)
+
+// notFixed are the problems of a machine on which the published campaigns would
+// not have measured (spec/guide.md: one performance core at a fixed clock, governor
+// performance, boost and SMT off, core cycles), and those that show it unfixed.
+var notFixed = map[string]bool{
+	virtualMachine: true, clockHidden: true, clockFree: true, boostOn: true, smtOn: true, efficiencyCore: true,
+	noCoreCycles: true, perfRefused: true, cpuTimeLimited: true, stolen: true, throttled: true, clockUnsteady: true,
+}
+
 func (f Facts) virtualProblem() (Problem, bool) {
 	return Problem{
-		Name:   "virtual machine",
+		Name:   virtualMachine,
 		Detail: f.Virtualisation + ": its host may take the CPU away, and hides clock, boost and sibling threads",
 	}, f.virtual()
 }
@@ -74,12 +116,12 @@ func (f Facts) clockProblem() (Problem, bool) {
 	switch f.ClockPolicy(0).Policy {
 	case Hidden:
 		return Problem{
-			Name:   "clock hidden",
+			Name:   clockHidden,
 			Detail: "no cpufreq: nobody can say at which clock a figure was taken, or hold it",
 		}, true
 	case Free:
 		p := Problem{
-			Name:   "clock free",
+			Name:   clockFree,
 			Detail: fmt.Sprintf("CPU %d may run at %s to %s", f.BenchCPU, gigahertz(f.MinKHz), gigahertz(f.MaxKHz)),
 		}
 		if f.MinKHz == f.MaxKHz {
@@ -102,7 +144,7 @@ func (f Facts) boostProblem() (Problem, bool) {
 		mend = "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
 	}
 	return Problem{
-		Name:   "boost on",
+		Name:   boostOn,
 		Detail: "the clock depends on temperature and on what the other cores do",
 		Mend:   mend,
 	}, f.Boost == "on"
@@ -110,7 +152,7 @@ func (f Facts) boostProblem() (Problem, bool) {
 
 func (f Facts) governorProblem() (Problem, bool) {
 	return Problem{
-		Name:   "governor " + f.Governor,
+		Name:   governor + f.Governor,
 		Detail: "the guide measures with the performance governor",
 		Mend:   "echo performance | sudo tee " + f.cpufreq("scaling_governor"),
 	}, f.Governor != "" && f.Governor != "performance"
@@ -118,9 +160,12 @@ func (f Facts) governorProblem() (Problem, bool) {
 
 func (f Facts) smtProblem() (Problem, bool) {
 	p := Problem{
-		Name:   "SMT on",
+		Name:   smtOn,
 		Detail: fmt.Sprintf("a busy sibling thread slows CPU %d by half or more", f.BenchCPU),
 		Mend:   "echo off | sudo tee /sys/devices/system/cpu/smt/control",
+	}
+	if len(f.Siblings) > 0 {
+		p.Detail = fmt.Sprintf("CPU %d shares its core with CPU %s, which slows it by half or more when busy", f.BenchCPU, FormatCPUList(f.Siblings))
 	}
 	if f.virtual() {
 		p.Mend = "" // the host's, whatever the guest switches off
@@ -128,16 +173,23 @@ func (f Facts) smtProblem() (Problem, bool) {
 	return p, f.SMT == "on"
 }
 
+func (f Facts) smallIntel() bool { return f.CoreType == "cpu_atom" || f.CoreType == "cpu_lowpower" }
+
 func (f Facts) coreProblem() (Problem, bool) {
-	return Problem{
-		Name:   "efficiency core",
+	p := Problem{
+		Name:   efficiencyCore,
 		Detail: fmt.Sprintf("CPU %d is a small core; the guide measures a performance core, one of those in /sys/devices/cpu_core/cpus", f.BenchCPU),
-	}, f.CoreType == "cpu_atom" || f.CoreType == "cpu_lowpower"
+	}
+	if len(f.FastCPUs) > 0 {
+		p.Detail = fmt.Sprintf("CPU %d is a small core; the guide measures a performance core: CPU %s", f.BenchCPU, FormatCPUList(f.FastCPUs))
+		p.Mend = fmt.Sprintf("ngcc-bench host --cpu %d", f.FastCPUs[len(f.FastCPUs)-1])
+	}
+	return p, f.smallIntel() || len(f.FastCPUs) > 0
 }
 
 func (f Facts) pmuProblem() (Problem, bool) {
 	p := Problem{
-		Name:   "no core cycles",
+		Name:   noCoreCycles,
 		Detail: fmt.Sprintf("the kernel shows no performance monitoring unit for CPU %d: figures are in reference ticks, which hide clock changes", f.BenchCPU),
 	}
 	if f.virtual() {
@@ -151,11 +203,81 @@ func (f Facts) pmuProblem() (Problem, bool) {
 func (f Facts) paranoidProblem() (Problem, bool) {
 	level, err := strconv.Atoi(f.PerfParanoid)
 	return Problem{
-		Name:   "perf events refused",
+		Name:   perfRefused,
 		Detail: fmt.Sprintf("perf_event_paranoid is %s: no core cycles without CAP_PERFMON", f.PerfParanoid),
 		Mend:   "sudo sysctl kernel.perf_event_paranoid=2",
 	}, err == nil && level > 2 && f.PMU != ""
 }
+
+func (f Facts) limitProblem() (Problem, bool) {
+	p := Problem{
+		Name:   cpuTimeLimited,
+		Detail: fmt.Sprintf("a control group gives this process %.2g CPUs and stops it for the rest of each period", f.CPULimit),
+		Mend:   "echo max | sudo tee /" + f.CPULimitFile,
+	}
+	if strings.HasSuffix(f.CPULimitFile, "cpu.cfs_quota_us") {
+		p.Mend = "echo -1 | sudo tee /" + f.CPULimitFile
+	}
+	if f.container() {
+		p.Detail += ": start the container without a limit (docker run without --cpus; no limits.cpu)"
+		p.Mend = ""
+	}
+	return p, f.CPULimit > 0
+}
+
+func (f Facts) oneCPUProblem() (Problem, bool) {
+	p := Problem{Name: oneCPU, Detail: "the rest of this program has no other CPU than the one that is timed, and disturbs it"}
+	if len(f.AllowedCPUs) < f.CPUs {
+		p.Detail += fmt.Sprintf("; the machine has %d", f.CPUs)
+		if !f.container() {
+			p.Mend = fmt.Sprintf("sudo taskset -cp 0-%d $$", f.CPUs-1) // of the shell; a cpuset would refuse it
+		}
+	}
+	return p, len(f.AllowedCPUs) == 1
+}
+
+// rdpmcProblem: 1, the default, lets a process read the events that it opened (kernel,
+// tools/perf/design.txt and arch/x86/events/core.c, set_attr_rdpmc).
+func (f Facts) rdpmcProblem() (Problem, bool) {
+	return Problem{
+		Name:   "rdpmc off",
+		Detail: "each reading of the cycle counter is a system call",
+		Mend:   "echo 1 | sudo tee /" + pmuDir + "/" + f.PMU + "/rdpmc",
+	}, f.Rdpmc == "0" && f.PMU != ""
+}
+
+// isolationProblem: what the kernel's command line takes away from the scheduler.
+// The boot loader's file is known on some systems only.
+func (f Facts) isolationProblem() (Problem, bool) {
+	p := Problem{Name: notIsolated, Detail: fmt.Sprintf("the scheduler may put other tasks on CPU %d", f.BenchCPU)}
+	p.Detail, p.Mend = f.bootMend(p.Detail, fmt.Sprintf("isolcpus=%d nohz_full=%d", f.BenchCPU, f.BenchCPU))
+	return p, f.CPUs > 1 && !f.Isolated
+}
+
+func (f Facts) tickProblem() (Problem, bool) {
+	p := Problem{Name: "tick on", Detail: fmt.Sprintf("the kernel's tick interrupts CPU %d some hundred times a second", f.BenchCPU)}
+	p.Detail, p.Mend = f.bootMend(p.Detail, fmt.Sprintf("nohz_full=%d", f.BenchCPU))
+	return p, f.Isolated && f.NohzFull == "off"
+}
+
+// bootMend is the command that adds to the kernel's command line, or, where it is
+// not known, a detail that tells what to add.
+func (f Facts) bootMend(detail, words string) (newDetail, mend string) {
+	any := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(f.OS, n) })
+	}
+	switch {
+	case f.Arch == "x86-64" && !f.container() && any("Debian", "Ubuntu"):
+		return detail, fmt.Sprintf(`sudo sed -i 's/^GRUB_CMDLINE_LINUX="/&%s /' /etc/default/grub && sudo update-grub && sudo reboot`, words)
+	case !f.container() && any("Fedora", "Red Hat", "CentOS", "AlmaLinux", "Rocky", "openEuler", "Anolis"):
+		return detail, fmt.Sprintf(`sudo grubby --update-kernel=ALL --args="%s" && sudo reboot`, words)
+	}
+	return detail + "; add " + words + " to the kernel's command line", ""
+}
+
+// container says whether this process is in a container, which cannot change what
+// belongs to the machine.
+func (f Facts) container() bool { return strings.HasSuffix(f.Virtualisation, "container") }
 
 func (f Facts) userAccessProblem() (Problem, bool) {
 	return Problem{

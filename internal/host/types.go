@@ -70,13 +70,19 @@ type Facts struct {
 	BaseKHz        int64    `json:"base_khz,omitempty" jsonschema:"description=greatest frequency without boost, where the driver tells"`
 	Boost          string   `json:"boost,omitempty" jsonschema:"enum=on,enum=off"`
 	SMT            string   `json:"smt,omitempty" jsonschema:"enum=on,enum=off"`
+	Siblings       []int    `json:"siblings,omitempty" jsonschema:"description=other CPUs online of the bench CPU's core"`
+	FastCPUs       []int    `json:"fast_cpus,omitempty" jsonschema:"description=CPUs of the fastest kind where the bench CPU is of a smaller one"`
 	Virtualisation string   `json:"virtualisation,omitempty"`
 	PMU            string   `json:"pmu,omitempty" jsonschema:"description=the performance monitoring unit of the bench CPU, as /sys/bus/event_source/devices names it"`
 	PMUType        int      `json:"pmu_type,omitempty" jsonschema:"description=its number for perf_event_attr.type, or for the high bits of config"`
 	PerfParanoid   string   `json:"perf_event_paranoid,omitempty"`
+	Rdpmc          string   `json:"rdpmc,omitempty" jsonschema:"description=x86: 0 where no process may read its counters itself"`
 	PerfUserAccess string   `json:"perf_user_access,omitempty" jsonschema:"description=AArch64: 1 where a process may read its counters itself"`
 	NMIWatchdog    string   `json:"nmi_watchdog,omitempty" jsonschema:"enum=on,enum=off,description=on: the kernel keeps a cycle counter for itself"`
-	Isolated       bool     `json:"isolated,omitempty" jsonschema:"description=the scheduler leaves the bench CPU alone (isolcpus)"`
+	Isolated       bool     `json:"isolated,omitempty" jsonschema:"description=the scheduler leaves the bench CPU alone (isolcpus or an isolated cpuset)"`
+	NohzFull       string   `json:"nohz_full,omitempty" jsonschema:"enum=on,enum=off,description=on: the kernel's tick leaves a lone task on the bench CPU alone"`
+	CPULimit       float64  `json:"cpu_limit,omitempty" jsonschema:"description=CPU time that a control group allows as a number of CPUs; none: not limited"`
+	CPULimitFile   string   `json:"cpu_limit_file,omitempty" jsonschema:"description=the control group's file that sets cpu_limit below the root directory"`
 	MemoryKiB      int64    `json:"memory_kib"`
 	OS             string   `json:"os"`
 	Kernel         string   `json:"kernel"`

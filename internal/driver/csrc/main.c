@@ -2,9 +2,9 @@
 
 /*
  * The measuring program of bench-action. It loads one core and hashes what it
- * is asked to (mode serve) or times it (mode time), or
- * times two side by side (mode pair); mode probe says which
- * counter a timing would use. It speaks on file descriptor 3; standard output
+ * is asked to (mode serve) or times it (mode time), or times two side by side
+ * (mode pair); mode probe says which counter a timing would use, mode steady
+ * how steadily this CPU works. It speaks on file descriptor 3; standard output
  * and standard error belong to the core.
  */
 
@@ -20,6 +20,7 @@
 #include "pair.h"
 #include "reply.h"
 #include "serve.h"
+#include "steady.h"
 #include "timing.h"
 
 static void fail_usage(const char *what, const char *which)
@@ -136,6 +137,8 @@ int main(int argc, char **argv)
         pair_cores(&o);
     } else if (strcmp(mode, "probe") == 0) {
         probe(o.counter, o.cpu);
+    } else if (strcmp(mode, "steady") == 0) {
+        steady(&o);
     }
     fail_usage("unknown mode ", mode);
     return 1;
